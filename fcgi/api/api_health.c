@@ -5,9 +5,10 @@
  * slot and, as the clock may have been wrong, by what the collector says;
  * "degraded": somebody writes, but a source is not attached, loses more than
  * one sample in a hundred, more than one stack in a hundred of the host or of
- * a service is not whole, the scraper is silent, a watched program has ended
- * (programs.h), or damage was found.  The reasons are said.
+ * a service is not whole, the scraper or a replica is silent, a watched program
+ * has ended (programs.h), or damage was found.  The reasons are said.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@
 
 #define RECENT_NS (300 * NS_PER_S)
 #define SELF_NS (60 * NS_PER_S)
+#define SILENT_NS (30 * NS_PER_S) /* a replica of PBFT, while others do */
 #define HEALTH_SCRAPER "scrape" /* a source in a process of its own */
 
 enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
@@ -39,9 +41,10 @@ struct health {
 	struct mark *marks; /* of programs */
 	struct metric_series *samples, *faults, *alive, *cpu, *rss, *private;
 	struct metric_series *services; /* samples and stacks of each */
+	struct metric_series *rounds;   /* of PBFT, by replica and state */
 	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss,
 	    n_private;
-	size_t n_services, n_marks;
+	size_t n_services, n_marks, n_rounds;
 	enum health_level level;
 	struct buf reasons; /* separated by "; " */
 };
@@ -91,6 +94,8 @@ health_load(struct health *h)
 	    (e = measure_once(h->store, "{__name__=~\""
 	    MEASURE_SERVICE_SAMPLES "|" MEASURE_SERVICE_BROKEN "\"}",
 	    now - RECENT_NS, now, &h->services, &h->n_services)) != NULL ||
+	    (e = measure_once(h->store, "pbft_rounds_total", now - SELF_NS,
+	    now, &h->rounds, &h->n_rounds)) != NULL ||
 	    (e = measure_once(h->store, "memlens_self_cpu_seconds_total",
 	    now - SELF_NS, now, &h->cpu, &h->n_cpu)) != NULL)
 		return e;
@@ -108,6 +113,7 @@ health_fini(struct health *h)
 	metric_series_free(h->faults, h->n_faults);
 	metric_series_free(h->alive, h->n_alive);
 	metric_series_free(h->services, h->n_services);
+	metric_series_free(h->rounds, h->n_rounds);
 	metric_series_free(h->cpu, h->n_cpu);
 	metric_series_free(h->rss, h->n_rss);
 	metric_series_free(h->private, h->n_private);
@@ -220,6 +226,58 @@ health_judge_program(void *arg, const char *service, const char *why)
 	health_because(arg, HEALTH_DEGRADED, service, why);
 }
 
+static bool
+health_is_of(const struct metric_series *m, const char *name,
+    const char *value)
+{
+	return strcmp(measure_label(m, name), value) == 0;
+}
+
+/* Rounds of all states in the last minute: of one instance, else of all of the
+ * service; `slots`: those in which it was there. */
+static int128
+health_rounds(const struct health *h, const char *service,
+    const char *instance, uint64_t *slots)
+{
+	int128 sum = 0;
+
+	*slots = 0;
+	for (size_t i = 0; i < h->n_rounds; i++) {
+		const struct metric_series *m = &h->rounds[i];
+		const struct metric_point *p = series_point_only(m);
+
+		if (p == NULL || !health_is_of(m, "service", service) ||
+		    (instance != NULL &&
+		    !health_is_of(m, "instance", instance)))
+			continue;
+		sum += p->increase;
+		*slots = p->slots > *slots ? p->slots : *slots;
+	}
+	return sum;
+}
+
+/* One that is there and counts nothing while others of its service do. */
+static void
+health_judge_replicas(struct health *h)
+{
+	for (size_t i = 0; i < h->n_rounds; i++) {
+		const struct metric_series *m = &h->rounds[i];
+		const char *service = measure_label(m, "service");
+		const char *instance = measure_label(m, "instance");
+		uint64_t slots, all;
+		char who[160];
+
+		if (!health_is_of(m, "state", "execute") ||
+		    health_rounds(h, service, instance, &slots) > 0 ||
+		    (int64_t)slots * h->extent.slot_ns < SILENT_NS ||
+		    health_rounds(h, service, NULL, &all) == 0)
+			continue;
+		snprintf(who, sizeof(who), "%s %s", service, instance);
+		health_because(h, HEALTH_DEGRADED, who, "no round of PBFT in "
+		    "the last minute, in which others had some");
+	}
+}
+
 static void
 health_judge(struct health *h)
 {
@@ -257,6 +315,7 @@ health_judge(struct health *h)
 		health_judge_source(h, &h->sources[i]);
 	programs_judge(h->marks, h->n_marks, h->now_ns, health_judge_program,
 	    h);
+	health_judge_replicas(h);
 }
 
 static void
