@@ -250,6 +250,5 @@ account_put(struct engine *s, uint64_t slot, struct batch *b)
 		account_put_metric(&t, &shared_metrics[i], &s->now, &s->told);
 	s->told = s->now;
 	if (s->watch != NULL)
-		process_watch_close_slot(s->watch, slot, b, (int64_t)slot *
-		    s->border.slot_ns, t.time_ns);
+		process_watch_close_slot(s->watch, slot, b, t.time_ns);
 }

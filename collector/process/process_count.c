@@ -226,7 +226,7 @@ count_has_room(const struct process_count *c, bool watched)
 /* An end is worth a mark when somebody may have looked at its life. */
 static void
 count_mark_exit(struct process_count *c, const struct process *p,
-    int64_t now_ns)
+    int64_t time_ns)
 {
 	bool watched = p->read->ruled && p->read->watched > 0;
 	size_t i;
@@ -241,7 +241,7 @@ count_mark_exit(struct process_count *c, const struct process *p,
 	count_describe(p, false, c->exits[i].text, sizeof(c->exits[0].text));
 	count_name(p, false, c->exits[i].name, sizeof(c->exits[0].name));
 	c->exits[i].pid = p->pid;
-	c->exits[i].time_ns = now_ns;
+	c->exits[i].time_ns = time_ns;
 	c->exits[i].watched = watched;
 	c->exits[i].others = false;
 	c->exits[i].known = watched && c->ends.status != NULL &&
@@ -249,8 +249,7 @@ count_mark_exit(struct process_count *c, const struct process *p,
 }
 
 static void
-count_exit(
-    struct process_count *c, const struct process_event *e, int64_t now_ns)
+count_exit(struct process_count *c, const struct process_event *e)
 {
 	struct process *p;
 	uint32_t i = count_service_of(c, e->pid);
@@ -264,12 +263,11 @@ count_exit(
 	if (p == NULL || (p->gone && p->read->ended))
 		return; /* another has had this number since */
 	p->read->ended = true;
-	count_mark_exit(c, p, now_ns);
+	count_mark_exit(c, p, e->time_ns);
 }
 
 static void
-count_exec(
-    struct process_count *c, const struct process_event *e, int64_t now_ns)
+count_exec(struct process_count *c, const struct process_event *e)
 {
 	uint32_t i = count_service_of(c, e->pid);
 
@@ -278,19 +276,18 @@ count_exec(
 	if (c->n_execs == EXECS_MAX)
 		memmove(c->execs, c->execs + 1,
 		    --c->n_execs * sizeof(c->execs[0]));
-	c->execs[c->n_execs++] = (struct exec){e->pid, now_ns};
+	c->execs[c->n_execs++] = (struct exec){e->pid, e->time_ns};
 }
 
 void
-process_count_event(struct process_count *c, const struct process_event *e,
-    int64_t now_ns)
+process_count_event(struct process_count *c, const struct process_event *e)
 {
 	if (e->kind == PROCESS_FORK)
 		count_fork(c, e);
 	else if (e->kind == PROCESS_EXIT)
-		count_exit(c, e, now_ns);
+		count_exit(c, e);
 	else if (e->kind == PROCESS_EXEC)
-		count_exec(c, e, now_ns);
+		count_exec(c, e);
 }
 
 /* ---- the end of a slot ---- */
@@ -325,7 +322,7 @@ count_is_program(const struct process_count *c, const struct process *p)
 struct count_close {
 	struct process_count *count;
 	struct batch *batch;
-	int64_t start_ns, end_ns; /* of the slot, wall time */
+	int64_t end_ns; /* of the slot, wall time */
 	int64_t boot_ns;          /* wall time less boot time */
 	int64_t mono_ns;           /* wall time less monotonic time */
 	size_t began;
@@ -335,8 +332,7 @@ static void
 count_put_mark(const struct count_close *x, const char *what,
     const char *text, int64_t time_ns)
 {
-	batch_add_fact(x->batch, time_ns > x->start_ns ? time_ns : x->start_ns,
-	    FACT_MARK, what, text, strlen(text));
+	batch_add_fact(x->batch, time_ns, FACT_MARK, what, text, strlen(text));
 }
 
 static void
@@ -503,11 +499,11 @@ put_execs(const struct count_close *close, int64_t offset_ns)
 
 void
 process_count_close_slot(struct process_count *c, uint64_t slot,
-    struct batch *b, int64_t start_ns, int64_t last_ns, uint64_t lost)
+    struct batch *b, int64_t last_ns, uint64_t lost)
 {
 	int64_t wall_ns = clock_wall_ns();
 	int64_t offset_ns = wall_ns - clock_mono_ns();
-	struct count_close close = {c, b, start_ns, last_ns,
+	struct count_close close = {c, b, last_ns,
 	    wall_ns - clock_boot_ns(), offset_ns, 0};
 	size_t i;
 

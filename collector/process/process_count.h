@@ -34,14 +34,15 @@ void process_count_free(struct process_count *c);
 void process_count_serve(struct process_count *c,
     const struct process_ends *ends);
 
-void process_count_event(struct process_count *c, const struct process_event *e,
-    int64_t now_ns);
+void process_count_event(struct process_count *c,
+    const struct process_event *e);
 
 /* A process could not be looked at in time. */
 void process_count_skip(struct process_count *c);
 
-/* `lost`: records that never came, since the start. */
+/* `lost`: records that never came, since the start.  Marks have the times of
+ * what they tell, which may be those of earlier slots. */
 void process_count_close_slot(struct process_count *c, uint64_t slot,
-    struct batch *b, int64_t start_ns, int64_t last_ns, uint64_t lost);
+    struct batch *b, int64_t last_ns, uint64_t lost);
 
 #endif

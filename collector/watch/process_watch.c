@@ -261,7 +261,7 @@ process_watch_event(
 		break;
 	}
 	lineage_event(c->lineage, e);
-	process_count_event(c->count, e, now_ns);
+	process_count_event(c->count, e);
 }
 
 static bool
@@ -466,14 +466,13 @@ process_watch_poll(struct process_watch *c, int64_t now_ns)
 
 void
 process_watch_close_slot(struct process_watch *c, uint64_t slot,
-    struct batch *b, int64_t start_ns, int64_t last_ns)
+    struct batch *b, int64_t last_ns)
 {
 	struct process_events_stats stats = {0};
 
 	if (c->events != NULL)
 		process_events_stats(c->events, &stats);
-	process_count_close_slot(c->count, slot, b, start_ns, last_ns,
-	    stats.lost);
+	process_count_close_slot(c->count, slot, b, last_ns, stats.lost);
 }
 
 size_t

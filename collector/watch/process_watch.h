@@ -90,10 +90,9 @@ void process_watch_event(struct process_watch *c, const struct process_event *e,
 /* Looks at the processes whose moment has come; part of a poll. */
 void process_watch_do_due(struct process_watch *c, int64_t now_ns);
 
-/* Adds counters and marks of the slot.  start_ns: wall time at which the slot
- * begins; last_ns: the time of the counters. */
+/* Adds counters and marks of the slot; last_ns: the time of the counters. */
 void process_watch_close_slot(struct process_watch *c, uint64_t slot,
-    struct batch *b, int64_t start_ns, int64_t last_ns);
+    struct batch *b, int64_t last_ns);
 
 /* Processes that wait for their moment. */
 size_t process_watch_waiting(const struct process_watch *c);

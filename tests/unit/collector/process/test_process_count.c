@@ -22,6 +22,7 @@
 
 static char proc[] = "/tmp/memlens-test-proc-XXXXXX";
 static char text[200]; /* of the last mark of a slot */
+static int64_t time_ns; /* its own */
 
 static void
 begin_process(int pid)
@@ -59,10 +60,11 @@ marks_of(struct process_count *c)
 
 	said[0] = text[0] = '\0';
 	process_count_close_slot(c, (uint64_t)(now_ns / SLOT_NS), b,
-	    now_ns - SLOT_NS, now_ns, 0);
+	    now_ns, 0);
 	for (size_t i = 0; i < b->n_facts; i++) {
 		snprintf(said + strlen(said), sizeof(said) - strlen(said),
 		    "%s ", batch_str(b, b->facts[i].subject));
+		time_ns = b->facts[i].time_ns;
 		snprintf(text, sizeof(text), "%.*s", (int)b->facts[i].n,
 		    (const char *)b->fact_bytes.data + b->facts[i].first);
 	}
@@ -95,8 +97,8 @@ ends_of(int n)
 	CHECK(services_known(s, PID) == NULL);
 	for (int i = 0; i < n; i++)
 		process_count_event(count, &(struct process_event){
-		    .kind = PROCESS_EXIT, .pid = PID + i, .tid = PID + i},
-		    clock_mono_ns());
+		    .kind = PROCESS_EXIT, .pid = PID + i, .tid = PID + i,
+		    .time_ns = clock_mono_ns()});
 	said = marks_of(count);
 	process_count_free(count);
 	services_free(s);
@@ -151,8 +153,10 @@ TEST(one_that_listens_late)
 	CHECK_STR(marks_of(count), "");
 	end_process(PID);
 	process_count_event(count, &(struct process_event){
-	    .kind = PROCESS_EXIT, .pid = PID, .tid = PID}, clock_mono_ns());
+	    .kind = PROCESS_EXIT, .pid = PID, .tid = PID,
+	    .time_ns = clock_mono_ns() - 30 * SLOT_NS});
 	CHECK_STR(marks_of(count), "ended ");
+	CHECK(time_ns < clock_wall_ns() - 29 * SLOT_NS); /* when that was */
 	CHECK_STR(text, "42 kept :2003\tkept");
 	process_count_free(count);
 	services_free(s);

@@ -251,7 +251,8 @@ tell(struct bench *t, enum process_event_kind kind, int32_t pid, int64_t now_ns)
 	    &(struct process_event){.kind = kind,
 		.pid = pid,
 		.tid = pid,
-		.parent = (int32_t)getpid()},
+		.parent = (int32_t)getpid(),
+		.time_ns = now_ns},
 	    now_ns);
 }
 
@@ -330,7 +331,7 @@ close_slot(struct bench *t, uint64_t slot)
 {
 	struct batch *b = batch_new(NS_PER_S);
 
-	process_watch_close_slot(t->life, slot, b, (int64_t)slot * NS_PER_S,
+	process_watch_close_slot(t->life, slot, b,
 	    (int64_t)slot * NS_PER_S + 1);
 	CHECK_OK(batch_finish(b));
 	return b;
@@ -546,9 +547,9 @@ TEST(names_of_services_that_are_gone_make_room)
 		for (i = 0; i < 100; i++)
 			process_count_event(c, &(struct process_event){
 			    .kind = PROCESS_FORK, .pid = 1000 + i, .tid = 7,
-			    .parent = 1000 + i}, 0);
+			    .parent = 1000 + i});
 		b = batch_new(NS_PER_S);
-		process_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
+		process_count_close_slot(c, (uint64_t)round, b, 0, 0);
 		CHECK_OK(batch_finish(b));
 		snprintf(name, sizeof(name), "name-%d", round * 100 + 99);
 		CHECK_INT(increase_of(b, "memlens_threads_started_total",
@@ -561,7 +562,7 @@ TEST(names_of_services_that_are_gone_make_room)
 		CHECK_OK(services_sweep(services, (round * 100 + 50) *
 		    NS_PER_S));
 		b = batch_new(NS_PER_S);
-		process_count_close_slot(c, (uint64_t)round, b, 0, 0, 0);
+		process_count_close_slot(c, (uint64_t)round, b, 0, 0);
 		batch_free(b);
 	}
 	process_count_free(c);
@@ -628,15 +629,15 @@ TEST(ends_are_told_by_their_status)
 		put_process(proc, 1000 + i, i);
 	CHECK_OK(services_sweep(services, NS_PER_S));
 	b = batch_new(NS_PER_S);
-	process_count_close_slot(c, 0, b, 0, 0, 0);
+	process_count_close_slot(c, 0, b, 0, 0);
 	batch_free(b);
 	CHECK_INT(ends.watched, 6);
 	for (i = 0; i < 6; i++)
 		process_count_event(c, &(struct process_event){
-		    .kind = PROCESS_EXIT, .pid = 1000 + i, .tid = 1000 + i},
-		    clock_mono_ns());
+		    .kind = PROCESS_EXIT, .pid = 1000 + i, .tid = 1000 + i,
+		    .time_ns = clock_mono_ns()});
 	b = batch_new(NS_PER_S);
-	process_count_close_slot(c, 1, b, 0, 0, 0);
+	process_count_close_slot(c, 1, b, 0, 0);
 	CHECK_INT(b->n_facts, 6);
 	for (i = 0; i < 6 && i < (int)b->n_facts; i++) {
 		snprintf(text, sizeof(text), "%s %.*s", batch_str(b,
