@@ -116,4 +116,8 @@
 #define FORMAT_SHORT_LEVEL 2   /* or 4^2 = 16 where much is written */
 #define FORMAT_SPAN_LEVEL 6    /* full files cover 4^6 = 4,096 slots */
 
+/* Facts stand in a file that covers their time, or ends or begins so many slots
+ * from it: what is told of a moment is often told in the next slot. */
+#define FORMAT_FACT_SLACK 6u
+
 #endif

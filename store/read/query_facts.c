@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/base/err.h"
+#include "store/file/format.h"
 #include "store/read/reader.h"
 
 struct fact_walk {
@@ -65,8 +66,9 @@ facts_may_be(const struct fact_walk *w, const struct store *s,
     const struct reader_file *f)
 {
 	return f->entry.kind != MANIFEST_SUMMARY && f->entry.of[0] == '\0' &&
-	    f->entry.first <= reader_slot(s, w->until) &&
-	    reader_slot(s, w->from) < f->entry.first + f->entry.slots &&
+	    f->entry.first <= reader_slot(s, w->until) + FORMAT_FACT_SLACK &&
+	    reader_slot(s, w->from) <
+	    f->entry.first + f->entry.slots + FORMAT_FACT_SLACK &&
 	    (!f->facts_known || (f->fact_kinds >> (w->kind & 31) & 1));
 }
 

@@ -148,6 +148,7 @@ memspan_add_facts(struct memspan *m, const struct batch *b,
 			subject = symtab_frame(m->syms,
 			    m->syms->nodes[map->lost].edge)->name;
 		m->facts[m->n_facts++] = (struct mem_fact){f->time_ns,
+		    f->time_ns < 0 ? 0 : (uint64_t)f->time_ns / b->slot_ns,
 		    f->kind, subject, m->fact_bytes.len + f->first, f->n};
 	}
 	buf_put(&m->fact_bytes, b->fact_bytes.data, b->fact_bytes.len);

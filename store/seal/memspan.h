@@ -19,6 +19,7 @@ struct mem_block {
 
 struct mem_fact {
 	int64_t time_ns;
+	uint64_t slot; /* of its time; in whose file it is to stand */
 	uint32_t kind, subject; /* string of the table */
 	size_t first, n;        /* in fact_bytes */
 };

@@ -45,6 +45,8 @@ seal_take_facts(struct seal *s, const struct seal_input *in)
 	for (size_t i = 0; m != NULL && i < m->n_facts && e == NULL; i++) {
 		const struct mem_fact *f = &m->facts[i];
 
+		if (!seal_in_range(in->source, f->slot))
+			continue;
 		e = seal_put_fact(s, f->time_ns, (uint8_t)f->kind,
 		    s->dict.string_map[f->subject],
 		    m->fact_bytes.data + f->first, f->n);

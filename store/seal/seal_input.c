@@ -8,7 +8,7 @@
 #include "store/base/err.h"
 #include "store/seal/seal_private.h"
 
-static bool
+bool
 seal_in_range(const struct seal_source *s, uint64_t slot)
 {
 	return slot >= s->from && slot < s->until &&
@@ -35,7 +35,8 @@ seal_mark_memory(struct seal *s, struct seal_input *in)
 			s->dict.stack_used[node] = 1;
 	}
 	for (size_t i = 0; in->source->facts && i < m->n_facts; i++)
-		s->dict.string_used[m->facts[i].subject] = 1;
+		if (seal_in_range(in->source, m->facts[i].slot))
+			s->dict.string_used[m->facts[i].subject] = 1;
 }
 
 /* ---- streams of leaves ---- */

@@ -63,7 +63,9 @@ struct seal {
 const struct err *seal_merge(struct seal *s);
 void seal_names_fini(struct seal_names *names);
 
-/* seal_input.c: the dictionary of all sources, and their numbers in it. */
+/* seal_input.c: does a source give what it has of a slot?  And the dictionary
+ * of all sources, and their numbers in it. */
+bool seal_in_range(const struct seal_source *s, uint64_t slot);
 const struct err *seal_prepare_inputs(struct seal *s);
 void seal_input_fini(struct seal_input *in);
 /* Sets in->at to the first leaf of the present series at `slot` or later. */

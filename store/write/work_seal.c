@@ -1,6 +1,6 @@
 /*
  * Sealing: the journals of a span that is over become a span file of 64
- * slots, or 16; what they hold of other slots becomes late files.
+ * slots, or 16; what they hold of other slots becomes late files, facts too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,21 +50,43 @@ work_old_journals(struct store_writer *w, struct old_journal *old,
 	return e;
 }
 
-/* The oldest slot of a block at `from` or later outside the main span. */
+/* Of which slot the block is, or the fact behind them. */
+static uint64_t
+work_slot(const struct memspan *m, size_t i)
+{
+	return i < m->n_blocks ? m->blocks[i].slot
+	                       : m->facts[i - m->n_blocks].slot;
+}
+
+/* The oldest slot with anything at `from` or later outside the main span. */
 static uint64_t
 work_next_late(const struct memspan *m, uint64_t from, uint64_t skip_from,
     uint64_t skip_until)
 {
 	uint64_t slot = UINT64_MAX;
 
-	for (size_t i = 0; i < m->n_blocks; i++) {
-		uint64_t at = m->blocks[i].slot;
+	for (size_t i = 0; i < m->n_blocks + m->n_facts; i++) {
+		uint64_t at = work_slot(m, i);
 
 		if (at >= from && at < slot &&
 		    (at < skip_from || at >= skip_until))
 			slot = at;
 	}
 	return slot;
+}
+
+/* Facts near the span are its own. */
+static void
+work_place_facts(struct memspan *m, uint64_t first, uint64_t end)
+{
+	for (size_t i = 0; i < m->n_facts; i++) {
+		uint64_t *slot = &m->facts[i].slot;
+
+		if (*slot < first && first - *slot <= FORMAT_FACT_SLACK)
+			*slot = first;
+		else if (*slot >= end && *slot - end < FORMAT_FACT_SLACK)
+			*slot = end - 1;
+	}
 }
 
 /* The newest such slot before `until`. */
@@ -74,8 +96,8 @@ work_last_late(const struct memspan *m, uint64_t from, uint64_t until,
 {
 	uint64_t slot = from;
 
-	for (size_t i = 0; i < m->n_blocks; i++) {
-		uint64_t at = m->blocks[i].slot;
+	for (size_t i = 0; i < m->n_blocks + m->n_facts; i++) {
+		uint64_t at = work_slot(m, i);
 
 		if (at > slot && at < until &&
 		    (at < skip_from || at >= skip_until))
@@ -87,35 +109,30 @@ work_last_late(const struct memspan *m, uint64_t from, uint64_t until,
 /* Late files: one for each full span that is touched, as small as holds. */
 static const struct err *
 work_build_late(struct store_writer *w, struct change *c,
-    const struct memspan *m, uint64_t skip_from, uint64_t skip_until,
-    bool facts)
+    const struct memspan *m, uint64_t skip_from, uint64_t skip_until)
 {
 	const struct err *e = NULL;
 	uint64_t slot = 0;
 
 	while (e == NULL) {
 		struct seal_source s = {.memory = m, .skip_from = skip_from,
-		    .skip_until = skip_until, .facts = facts};
+		    .skip_until = skip_until, .facts = true};
 		struct sealed_meta meta;
 		unsigned level = FORMAT_SEAL_LEVEL;
 		uint64_t last;
 
 		slot = work_next_late(m, slot, skip_from, skip_until);
-		if (slot == UINT64_MAX && !facts)
+		if (slot == UINT64_MAX)
 			break;
-		if (slot == UINT64_MAX) /* facts alone */
-			slot = last = skip_from;
-		else
-			last = work_last_late(m, slot,
-			    seg_align(slot, FORMAT_SPAN_LEVEL) + SPAN_SLOTS,
-			    skip_from, skip_until);
+		last = work_last_late(m, slot,
+		    seg_align(slot, FORMAT_SPAN_LEVEL) + SPAN_SLOTS,
+		    skip_from, skip_until);
 		while (seg_align(slot, level) != seg_align(last, level))
 			level++;
 		meta = work_meta(w, seg_align(slot, level), level);
 		s.from = meta.first;
 		s.until = meta.first + meta.slots;
 		e = work_build(w, c, MANIFEST_LATE, &meta, &s, 1);
-		facts = false;
 		slot = s.until;
 	}
 	return e;
@@ -175,9 +192,11 @@ work_seal_piece(struct sealing *s, bool last)
 	uint64_t first = s->first, end = sealing_until(s);
 	bool taken = s->early || work_has_span(&s->c->next, first) ||
 	    end <= s->c->next.fine_from;
-	bool late = work_next_late(m, 0, first, end) != UINT64_MAX;
 	const struct err *e = NULL;
+	bool late;
 
+	work_place_facts(&s->m, first, end);
+	late = work_next_late(m, 0, first, end) != UINT64_MAX;
 	if (!taken) {
 		struct sealed_meta meta = work_meta(s->w, first, s->level);
 		struct seal_source from = {.memory = m, .from = first,
@@ -186,8 +205,7 @@ work_seal_piece(struct sealing *s, bool last)
 		e = work_build(s->w, s->c, MANIFEST_SPAN, &meta, &from, 1);
 	}
 	if (e == NULL)
-		e = work_build_late(s->w, s->c, m, first, taken ? first : end,
-		    taken && m->n_facts > 0);
+		e = work_build_late(s->w, s->c, m, first, taken ? first : end);
 	memspan_fini(&s->m);
 	return e;
 }

@@ -144,6 +144,60 @@ TEST(pieces_of_one_dictionary_add_up)
 }
 
 /* Each journal begins a dictionary; names of the one before go. */
+static bool
+count_mark(void *arg, int64_t time_ns, const char *subject, const void *data,
+    size_t n)
+{
+	(void)time_ns, (void)subject, (void)data, (void)n;
+	++*(int *)arg;
+	return true;
+}
+
+/* Marks of slots [from, until). */
+static int
+marks(int64_t from, int64_t until)
+{
+	struct store *s = NULL;
+	int n = 0;
+
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_OK(store_each_fact(s, FACT_MARK, from * SLOT, until * SLOT - 1,
+	    count_mark, &n));
+	store_close(s);
+	return n;
+}
+
+static void
+put_mark(int64_t slot)
+{
+	struct batch *b = batch_new((uint64_t)SLOT);
+
+	batch_add_fact(b, slot * SLOT, FACT_MARK, "note", "m", 1);
+	CHECK_OK(store_append(writer, b));
+	batch_free(b);
+}
+
+/* What was said of yesterday is yesterday's, and what was told a moment late
+ * needs no file of its own. */
+TEST(facts_stand_at_their_time)
+{
+	begin(0);
+	put(FIRST + 20, 0);
+	put_mark(FIRST - 1000);
+	put_mark(FIRST - 2);
+	put_mark(FIRST + 20);
+	put_mark(FIRST + 65);
+	for (int sealed = 0; sealed < 2; sealed++) {
+		CHECK_INT(marks(FIRST - 1001, FIRST - 999), 1);
+		CHECK_INT(marks(FIRST - 3, FIRST - 1), 1);
+		CHECK_INT(marks(FIRST + 20, FIRST + 21), 1);
+		CHECK_INT(marks(FIRST + 65, FIRST + 66), 1);
+		CHECK_INT(marks(0, FIRST + 200), 4);
+		CHECK_OK(store_tick(writer, (FIRST + 140) * SLOT));
+		CHECK_INT(files("late"), 1);
+	}
+	end();
+}
 TEST(pieces_of_many_dictionaries_add_up)
 {
 	uint64_t stacks;
