@@ -217,7 +217,8 @@ work_merge(struct store_writer *w, uint64_t open_from, bool *did)
 	return NULL;
 }
 
-/* The end of the first full span that ends after `slot`. */
+/* The end of the first full span that ends after `slot`; of facts alone there is
+ * no summary. */
 static uint64_t
 work_next_full(const struct manifest *m, uint64_t slot)
 {
@@ -226,7 +227,7 @@ work_next_full(const struct manifest *m, uint64_t slot)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct manifest_file *f = &m->files[i];
 
-		if (f->kind == MANIFEST_SPAN &&
+		if (f->kind == MANIFEST_SPAN && f->until != 0 &&
 		    f->level == FORMAT_SPAN_LEVEL &&
 		    f->first + f->slots > slot && f->first + f->slots < next)
 			next = f->first + f->slots;

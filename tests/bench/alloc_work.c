@@ -14,8 +14,8 @@
  * With `turns`, all but new change every millisecond or so between what the
  * program has been given for malloc() and the C library's own, and both are
  * printed, without the tenth of the turns at either end: what the machine does
- * meanwhile is alike in both.  Where jemalloc samples, all is its own, and turns
- * are with and without its sampling.
+ * meanwhile is alike in both.  Where jemalloc samples, all is its own, and
+ * turns are with and without its sampling.
  */
 #include <pthread.h>
 #include <stdbool.h>
