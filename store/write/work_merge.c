@@ -217,8 +217,8 @@ work_merge(struct store_writer *w, uint64_t open_from, bool *did)
 	return NULL;
 }
 
-/* The end of the first full span that ends after `slot`; of facts alone there is
- * no summary. */
+/* The end of the first full span that ends after `slot`; of facts alone there
+ * is no summary. */
 static uint64_t
 work_next_full(const struct manifest *m, uint64_t slot)
 {
