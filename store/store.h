@@ -249,13 +249,17 @@ const struct err *store_each_series(struct store *s,
 /* The same of profiles alone. */
 const struct err *store_each_profile(struct store *s, int64_t from_ns,
     int64_t until_ns, store_series_fn *fn, void *arg);
-/* The same for who wants to know their services, names and units alone: of
- * some nothing else is told, some come twice, and in no order. */
-const struct err *store_each_profile_name(struct store *s, int64_t from_ns,
-    int64_t until_ns, store_series_fn *fn, void *arg);
-/* Values of the label `service` of those series, each once, in no order. */
-typedef bool store_service_fn(void *arg, const char *service,
-    int64_t last_ns);
+/* A service, and its profiles' types as their series are named, each once, in
+ * the order of series; equal ones have the same address. */
+struct store_service {
+	const char *name;
+	int64_t last_ns; /* as of its series */
+	const char *const *profiles;
+	size_t n_profiles;
+};
+/* Values of the label `service` of series in the range, in the order of their
+ * bytes, each once. */
+typedef bool store_service_fn(void *arg, const struct store_service *x);
 const struct err *store_each_service(struct store *s, int64_t from_ns,
     int64_t until_ns, store_service_fn *fn, void *arg);
 /* Names and units of all profiles there are, once or more often. */

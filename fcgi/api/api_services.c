@@ -13,6 +13,7 @@
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
 #include "store/model/fact.h"
@@ -35,9 +36,17 @@ struct service_process {
 	int64_t pid, started_ns;
 };
 
+/* A type as the store names it, and the one that is made of it and others. */
+struct service_type {
+	const char *name; /* its address tells it */
+	uint32_t type, made; /* INTERN_NONE: there is none */
+};
+
 struct service_list {
 	struct intern names; /* number i is entries[i]'s */
 	struct intern types; /* of profiles */
+	struct service_type *known;
+	size_t n_known, cap_known;
 	struct service_entry *entries;
 	struct service_process *processes;
 	size_t n_processes;
@@ -54,6 +63,7 @@ services_list_fini(struct service_list *l)
 	}
 	free(l->entries);
 	free(l->processes);
+	free(l->known);
 	intern_fini(&l->names);
 	intern_fini(&l->types);
 }
@@ -93,12 +103,8 @@ services_entry(struct service_list *l, const char *name)
 }
 
 static void
-services_add_profile(struct service_list *l, struct service_entry *s,
-    const char *name)
+services_add_profile(struct service_entry *s, uint32_t type)
 {
-	uint32_t type = intern_put(&l->types, name, strlen(name));
-
-	l->failed |= type == INTERN_NONE;
 	for (size_t i = 0; i < s->n_profiles; i++)
 		if (s->profiles[i] == type)
 			return;
@@ -106,40 +112,47 @@ services_add_profile(struct service_list *l, struct service_entry *s,
 		s->profiles[s->n_profiles++] = (uint16_t)type;
 }
 
-/* NULL: they name none, or one too many. */
-static struct service_entry *
-services_of(struct service_list *l, const struct label *labels, size_t n)
+/* Thousands of services have the same few types.  NULL: out of memory. */
+static const struct service_type *
+services_type(struct service_list *l, const char *name)
 {
-	const char *name = label_find(labels, n, "service");
+	const struct type *made = types_made_with(name);
+	struct service_type t = {name, INTERN_NONE, INTERN_NONE};
 
-	if (name == NULL)
-		name = label_find(labels, n, "groupname");
-	return name == NULL ? NULL : services_entry(l, name);
+	for (size_t i = 0; i < l->n_known; i++)
+		if (l->known[i].name == name)
+			return &l->known[i];
+	t.type = intern_put(&l->types, name, strlen(name));
+	if (made != NULL)
+		t.made = intern_put(&l->types, made->name,
+		    strlen(made->name));
+	if (t.type == INTERN_NONE || (made != NULL && t.made == INTERN_NONE) ||
+	    !array_room(&l->known, l->n_known + 1, &l->cap_known))
+		return NULL;
+	l->known[l->n_known] = t;
+	return &l->known[l->n_known++];
 }
 
 static bool
-services_take_profile(void *arg, const struct series_desc *d, int64_t last_ns)
+services_take(void *arg, const struct store_service *x)
 {
 	struct service_list *l = arg;
-	struct service_entry *s = services_of(l, d->labels, d->n_labels);
-	const struct type *made = types_made_with(d->name);
+	struct service_entry *s = services_entry(l, x->name);
 
-	(void)last_ns;
-	if (s != NULL)
-		services_add_profile(l, s, d->name);
-	if (s != NULL && made != NULL)
-		services_add_profile(l, s, made->name);
-	return !l->failed;
-}
+	for (size_t i = 0; s != NULL && i < x->n_profiles; i++) {
+		const struct service_type *t = services_type(l,
+		    x->profiles[i]);
 
-static bool
-services_take_last(void *arg, const char *name, int64_t last_ns)
-{
-	struct service_list *l = arg;
-	struct service_entry *s = services_entry(l, name);
-
-	if (s != NULL && last_ns > s->last_ns)
-		s->last_ns = last_ns;
+		if (t == NULL) {
+			l->failed = true;
+			return false;
+		}
+		services_add_profile(s, t->type);
+		if (t->made != INTERN_NONE)
+			services_add_profile(s, t->made);
+	}
+	if (s != NULL && x->last_ns > s->last_ns)
+		s->last_ns = x->last_ns;
 	return !l->failed;
 }
 
@@ -147,9 +160,10 @@ static bool
 services_take_group(void *arg, const struct series_desc *d, int64_t last_ns)
 {
 	struct service_list *l = arg;
-	const char *name = label_find(d->labels, d->n_labels, "groupname");
+	struct store_service x = {.last_ns = last_ns,
+	    .name = label_find(d->labels, d->n_labels, "groupname")};
 
-	return name == NULL || services_take_last(l, name, last_ns);
+	return x.name == NULL || services_take(l, &x);
 }
 
 /* Who has no service may have a group's name, as process-exporter says. */
@@ -264,11 +278,7 @@ services_load(struct service_list *l, struct store *s, int64_t from_ns,
 	const struct err *e;
 
 	store_extent(s, &extent);
-	e = store_each_profile_name(s, from_ns, until_ns,
-	    services_take_profile, l);
-	if (e == NULL)
-		e = store_each_service(s, from_ns, until_ns,
-		    services_take_last, l);
+	e = store_each_service(s, from_ns, until_ns, services_take, l);
 	if (e == NULL)
 		e = services_load_groups(l, s, from_ns, until_ns);
 	if (e == NULL)
@@ -330,29 +340,44 @@ services_put(struct writer *w, const struct service_list *l,
 }
 
 static int
-services_compare(const void *a, const void *b)
+services_compare(const void *a, const void *b, void *names)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return intern_compare(names, *(const uint32_t *)a,
+	    *(const uint32_t *)b);
+}
+
+/* Numbers of the services by name: most of them came so. */
+static uint32_t *
+services_order(struct service_list *l)
+{
+	uint32_t *order = malloc((l->names.n + 1) * sizeof(*order));
+	bool sorted = true;
+
+	for (uint32_t i = 0; i < l->names.n && order != NULL; i++) {
+		order[i] = i;
+		sorted &= i == 0 || intern_compare(&l->names, i - 1, i) < 0;
+	}
+	if (order != NULL && !sorted)
+		qsort_r(order, l->names.n, sizeof(*order), services_compare,
+		    &l->names);
+	return order;
 }
 
 /* By name. */
 static const struct err *
-services_put_all(struct writer *w, const struct service_list *l)
+services_put_all(struct writer *w, struct service_list *l)
 {
-	const char **names = malloc((l->names.n + 1) * sizeof(*names));
+	uint32_t *order = services_order(l);
 	size_t next = 0; /* processes are in the order of the services */
 
-	if (names == NULL)
+	if (order == NULL)
 		return err_nomem();
-	for (uint32_t i = 0; i < l->names.n; i++)
-		names[i] = intern_str(&l->names, i);
-	qsort(names, l->names.n, sizeof(*names), services_compare);
 	writer_key_open(w, "services", '[');
 	for (uint32_t i = 0; i < l->names.n; i++)
-		services_put(w, l, names[i], &l->entries[intern_find(&l->names,
-		    names[i], strlen(names[i]))], &next);
+		services_put(w, l, intern_str(&l->names, order[i]),
+		    &l->entries[order[i]], &next);
 	writer_close(w, ']');
-	free(names);
+	free(order);
 	return NULL;
 }
 

@@ -25,6 +25,7 @@
 #include "store/file/dbfile.h"
 #include "store/file/format.h"
 #include "store/file/ids.h"
+#include "store/file/lives.h"
 #include "store/file/manifest.h"
 #include "store/file/sealed.h"
 #include "store/file/segtree.h"
@@ -219,6 +220,36 @@ verify_index(struct sealed *f)
 	return e;
 }
 
+/* And what a file tells of its services is that of its blocks. */
+static const struct err *
+verify_lives(struct sealed *f)
+{
+	struct series_index x = {.whole = true};
+	struct buf lives = {0}, again = {0};
+	struct lives series = {0};
+	const struct err *e = sealed_read_stream(f, SEALED_LIVES, &lives);
+
+	if (e == NULL && lives.len > 0) {
+		e = sealed_read_stream(f, SEALED_SERIES, &x.bytes);
+		if (e == NULL)
+			e = series_index_open(&x);
+		if (e == NULL)
+			e = lives_of_blocks(f, &series);
+		if (e == NULL)
+			e = lives_make(&x, x.bytes.data + x.head, &series,
+			    &again);
+		if (e == NULL && (again.len != lives.len ||
+		        memcmp(again.data, lives.data, lives.len) != 0))
+			e = err_new(ERR_FORMAT, 0, "the lives of services "
+			    "are not those of the blocks");
+	}
+	series_index_fini(&x);
+	lives_fini(&series);
+	buf_fini(&lives);
+	buf_fini(&again);
+	return e;
+}
+
 static const struct err *
 verify_file(struct verify *v, const struct manifest_file *m)
 {
@@ -239,6 +270,8 @@ verify_file(struct verify *v, const struct manifest_file *m)
 			e = verify_marks(f);
 		if (e == NULL)
 			e = verify_index(f);
+		if (e == NULL)
+			e = verify_lives(f);
 		if (e == NULL)
 			e = verify_content(v, f);
 		if (e == NULL && v->summary.file != NULL &&

@@ -20,8 +20,9 @@
  *	03 chunk(be32)                         stacks
  *	04 chunk(be32)                         marks
  *	05 chunk(be32)                         series
+ *	06 chunk(be32)                         lives
  *	10 series(be32) level(u8) last(be64)   strip
- * Values of 01 to 05 are byte streams cut into chunks; but for meta each chunk
+ * Values of 01 to 06 are byte streams cut into chunks; but for meta each chunk
  * is of 8,192 bytes: be32 these, be32 bytes deflated (RFC 1951), the deflated.
  * Chunks and large strips are cut in turn into pieces of 1,000 bytes, so that
  * pages are full; the second and later ones have their number (be32) behind
@@ -63,6 +64,14 @@
  *             this.  Then the lists, all of profiles first.  A series:
  *             varint number less the one before and 1, varint head, the
  *             values of its labels but the service.
+ * lives       of a file that has `series` (not of files of before): u8 a level,
+ *             of a summary its lowest, else that of a sixteenth of the span;
+ *             then of each service there, in that order, the blocks of this
+ *             level that any series of it has, and behind them those of each
+ *             series of its list of profiles: varint n, then n times varint
+ *             how many blocks after the last of the ones before (of the first:
+ *             since 1970) the next ones begin, varint how many they are;
+ *             CRC-32C (be32) of all this.
  * strip       up to 64 blocks of one series and level, from one group of 64
  *             neighbours: u8 n; varint start of the first in blocks of its
  *             level since 1970; column of distances between starts (when

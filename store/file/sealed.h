@@ -26,7 +26,8 @@ enum sealed_stream {
 	SEALED_DICT,
 	SEALED_STACKS,
 	SEALED_MARKS,
-	SEALED_SERIES
+	SEALED_SERIES,
+	SEALED_LIVES
 };
 
 struct sealed_meta {

@@ -69,6 +69,8 @@ skim_put_series(struct skim *k, const struct batch_series *s, uint32_t number)
 		o->ends[o->n_strips] = 0;
 		o->strips[o->n_strips++] = (struct open_strip){0};
 	}
+	if (!open_series_take(&o->lists, &o->series))
+		return false;
 	k->d->series[number] = strip;
 	return true;
 }

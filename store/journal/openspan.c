@@ -32,6 +32,7 @@ openspan_fini(struct openspan *o)
 	openspan_drop_again(o);
 	open_view_fini(&o->own);
 	symtab_fini(&o->series);
+	open_series_fini(&o->lists);
 	map64_fini(&o->slot_map);
 	free(o->dicts);
 	free(o->strips);
@@ -50,7 +51,7 @@ openspan_bytes(const struct openspan *o)
 {
 	size_t n = open_pages_bytes(&o->pages) +
 	    open_ahead_bytes(&o->ahead) + openspan_again_bytes(o) +
-	    symtab_bytes(&o->series) +
+	    symtab_bytes(&o->series) + open_series_bytes(&o->lists) +
 	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
 	    o->cap_ends * sizeof(*o->ends) + o->strip_bytes +
 	    (o->cap_symbols + o->cap_places) * sizeof(uint32_t) +
@@ -146,6 +147,7 @@ openspan_put_block(struct openspan *o, uint32_t strip, uint32_t place,
 	s->len += (uint32_t)n;
 	if (slot >= o->ends[strip])
 		o->ends[strip] = slot + 1;
+	open_series_saw(&o->lists, strip, slot + 1);
 	o->slots[place].blocks++;
 	o->strip_bytes += s->cap - before;
 	return true;
@@ -192,24 +194,44 @@ openspan_copy_series(struct openspan *o, uint32_t strip)
 	return symtab_put_series(o->syms, key);
 }
 
+static bool
+openspan_symbols_room(struct openspan *o, uint32_t n)
+{
+	if (!open_room((void **)&o->symbols, n, &o->cap_symbols,
+	        sizeof(*o->symbols)))
+		return false;
+	for (; o->n_named < n; o->n_named++)
+		o->symbols[o->n_named] = INTERN_NONE;
+	return true;
+}
+
+const struct err *
+openspan_name_strip(struct openspan *o, uint32_t strip)
+{
+	uint32_t symbol;
+
+	if (strip < o->n_named && o->symbols[strip] != INTERN_NONE)
+		return NULL;
+	symbol = openspan_copy_series(o, strip);
+	if (symbol == INTERN_NONE || !openspan_symbols_room(o, strip + 1) ||
+	    !open_room((void **)&o->places, symbol + 1, &o->cap_places,
+	        sizeof(*o->places)))
+		return err_nomem();
+	for (; o->n_places <= symbol; o->n_places++)
+		o->places[o->n_places] = INTERN_NONE;
+	o->places[symbol] = strip;
+	o->symbols[strip] = symbol;
+	return NULL;
+}
+
 const struct err *
 openspan_name(struct openspan *o)
 {
-	while (o->n_named < o->n_strips) {
-		uint32_t symbol = openspan_copy_series(o, o->n_named);
+	const struct err *e = NULL;
 
-		if (symbol == INTERN_NONE ||
-		    !open_room((void **)&o->symbols, o->n_named + 1,
-		        &o->cap_symbols, sizeof(*o->symbols)) ||
-		    !open_room((void **)&o->places, symbol + 1,
-		        &o->cap_places, sizeof(*o->places)))
-			return err_nomem();
-		for (; o->n_places <= symbol; o->n_places++)
-			o->places[o->n_places] = INTERN_NONE;
-		o->places[symbol] = o->n_named;
-		o->symbols[o->n_named++] = symbol;
-	}
-	return NULL;
+	for (uint32_t i = 0; i < o->n_strips && e == NULL; i++)
+		e = openspan_name_strip(o, i);
+	return e;
 }
 
 void
@@ -225,6 +247,7 @@ openspan_settle(struct openspan *o)
 	o->strip_bytes = 0;
 	open_view_fini(&o->own);
 	symtab_fini(&o->series);
+	open_series_fini(&o->lists);
 }
 
 void

@@ -26,6 +26,7 @@
 #include "store/file/block.h"
 #include "store/journal/journal.h"
 #include "store/journal/open_names.h"
+#include "store/journal/open_series.h"
 
 /* Blocks in the order of the journal; the place of a block's slot is told by
  * how far it is from that of the block before. */
@@ -91,12 +92,14 @@ struct openspan {
 	struct open_ahead ahead;
 	struct open_dict *dicts; /* the newest is the last */
 	uint32_t n_dicts, cap_dicts;
-	struct symtab series;  /* nothing but series and what they need */
+	struct symtab series;  /* nothing but series and what they need, */
+	struct open_series lists; /* and what of them belongs together */
 	struct open_view own;  /* of that table, of the newest dictionary */
 	struct open_strip *strips; /* by series of that table */
 	uint64_t *ends;            /* the same: of its newest slot; 0: none */
 	uint32_t n_strips, cap_strips, cap_ends;
-	uint32_t *symbols;     /* strip -> the reader's series; n_named */
+	uint32_t *symbols;     /* strip -> the reader's series, or INTERN_NONE:
+	                        * not asked for yet; n_named */
 	uint32_t *places;      /* and back; n_places */
 	uint32_t n_named, cap_symbols, n_places, cap_places;
 	struct open_slot *slots;
@@ -132,7 +135,8 @@ const struct err *openspan_take(struct openspan *o, const void *record,
 const struct err *openspan_take_dict(struct openspan *o, const void *record,
     size_t size);
 
-/* Gives new series their numbers in the reader's table. */
+/* Gives a strip's series its number in the reader's table; and all of them. */
+const struct err *openspan_name_strip(struct openspan *o, uint32_t strip);
 const struct err *openspan_name(struct openspan *o);
 /* No series will come any more, and no block: frees what was for them. */
 void openspan_settle(struct openspan *o);

@@ -275,12 +275,15 @@ export_need_names(struct export *x)
 	const struct err *e = reader_match(x->s, x->q->selector,
 	    READER_PROFILES, &series, &n);
 
+	for (uint32_t j = 0; j < x->s->n_journals && e == NULL; j++)
+		e = openspan_name(&x->s->journals[j]->span);
 	for (uint32_t k = 0; k < x->s->n_files && e == NULL; k++) {
 		struct reader_file *f = &x->s->files[k];
 
 		if (f->sealed == NULL || !export_overlaps(x, &f->entry))
 			continue;
-		e = reader_need_series(x->s, f, x->q->selector, READER_ALL);
+		e = reader_need_series(x->s, f, x->q->selector, READER_ALL,
+		    NULL);
 		if (e == NULL && f->sealed != NULL)
 			e = reader_name_stacks(x->s, f, series, n);
 	}

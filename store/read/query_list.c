@@ -287,38 +287,14 @@ list_init(struct list *l, struct store *s, const struct selector *sel,
 	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
 }
 
-/* Profiles that a file has, by its word. */
-static bool
-list_tell(const struct list *l, const struct reader_file *f,
-    store_series_fn *fn, void *arg)
-{
-	int64_t last = (int64_t)list_end(l, f) * l->s->manifest.slot_ns;
-	const char *at = f->entry.of;
-	struct apart_item item;
-	char buf[TYPE_NAME_MAX];
-
-	while (last != 0 && f->sealed == NULL && apart_next(&at, &item)) {
-		struct label label = {"service", item.service};
-		enum series_kind kind = (enum series_kind)item.kind;
-		struct series_desc d = {.kind = kind, .unit = item.unit,
-		    .labels = &label, .n_labels = 1};
-
-		d.name = type_name(kind, item.name, item.unit, buf);
-		if (item.profile && !fn(arg, &d, last))
-			return false;
-	}
-	return true;
-}
-
 static const struct err *
 list_series(struct store *s, const struct selector *sel, unsigned kinds,
-    bool told, int64_t from_ns, int64_t until_ns, store_series_fn *fn,
-    void *arg)
+    int64_t from_ns, int64_t until_ns, store_series_fn *fn, void *arg)
 {
 	struct label labels[BATCH_MAX_LABELS];
 	struct series_desc d;
 	struct list l;
-	const struct err *e = list_init(&l, s, sel, kinds, told, from_ns,
+	const struct err *e = list_init(&l, s, sel, kinds, false, from_ns,
 	    until_ns);
 	bool more = true;
 
@@ -332,8 +308,6 @@ list_series(struct store *s, const struct selector *sel, unsigned kinds,
 		    BATCH_MAX_LABELS);
 		more = fn(arg, &d, (int64_t)last * s->manifest.slot_ns);
 	}
-	for (uint32_t i = 0; e == NULL && told && i < s->n_files && more; i++)
-		more = list_tell(&l, &s->files[i], fn, arg);
 	if (e == NULL)
 		list_missing(&l);
 	list_fini(&l);
@@ -344,64 +318,40 @@ const struct err *
 store_each_series(struct store *s, const struct selector *selector,
     int64_t from_ns, int64_t until_ns, store_series_fn *fn, void *arg)
 {
-	return list_series(s, selector, READER_ALL, false, from_ns, until_ns,
-	    fn, arg);
+	return list_series(s, selector, READER_ALL, from_ns, until_ns, fn,
+	    arg);
 }
 
 const struct err *
 store_each_profile(struct store *s, int64_t from_ns, int64_t until_ns,
     store_series_fn *fn, void *arg)
 {
-	return list_series(s, NULL, READER_PROFILES, false, from_ns, until_ns,
-	    fn, arg);
-}
-
-const struct err *
-store_each_profile_name(struct store *s, int64_t from_ns, int64_t until_ns,
-    store_series_fn *fn, void *arg)
-{
-	return list_series(s, NULL, READER_PROFILES, true, from_ns, until_ns,
-	    fn, arg);
+	return list_series(s, NULL, READER_PROFILES, from_ns, until_ns, fn,
+	    arg);
 }
 
 /* ---- types ---- */
 
 static void
-types_tell(struct store *s, enum series_kind kind, uint32_t name,
-    uint32_t unit, store_type_fn *fn, void *arg)
+types_tell(enum series_kind kind, const char *name, const char *unit,
+    store_type_fn *fn, void *arg)
 {
-	const char *u = intern_str(&s->syms.strings, unit);
 	char buf[TYPE_NAME_MAX];
 
-	fn(arg, kind, type_name(kind, intern_str(&s->syms.strings, name), u,
-	    buf), u);
-}
-
-static void
-types_of_series(struct store *s, uint32_t series, store_type_fn *fn,
-    void *arg)
-{
-	const struct sym_series *x = symtab_series(&s->syms, series);
-
-	if (series_is_profile((enum series_kind)x->kind))
-		types_tell(s, (enum series_kind)x->kind, x->name, x->unit, fn,
-		    arg);
+	if (series_is_profile(kind))
+		fn(arg, kind, type_name(kind, name, unit, buf), unit);
 }
 
 /* Of a file that was not opened. */
 static void
 types_of_word(const char *of, store_type_fn *fn, void *arg)
 {
-	char buf[TYPE_NAME_MAX];
 	struct apart_item t;
 
-	for (const char *at = of; apart_next(&at, &t);) {
-		enum series_kind kind = (enum series_kind)t.kind;
-
+	for (const char *at = of; apart_next(&at, &t);)
 		if (t.profile)
-			fn(arg, kind, type_name(kind, t.name, t.unit, buf),
-			    t.unit);
-	}
+			types_tell((enum series_kind)t.kind, t.name, t.unit,
+			    fn, arg);
 }
 
 /* What profiles a file has is told by what its series have in common. */
@@ -417,10 +367,35 @@ types_of_file(struct store *s, struct reader_file *f, store_type_fn *fn,
 
 		if (name == INTERN_NONE || unit == INTERN_NONE)
 			return err_nomem();
-		if (series_is_profile(kind))
-			types_tell(s, kind, name, unit, fn, arg);
+		types_tell(kind, intern_str(&s->syms.strings, name),
+		    intern_str(&s->syms.strings, unit), fn, arg);
 	}
 	return NULL;
+}
+
+/* What came right before is not told again. */
+static void
+types_of_journal(const struct openspan *o, store_type_fn *fn, void *arg)
+{
+	const struct open_series *x = &o->lists;
+	const struct intern *strings = &o->series.strings;
+	uint32_t before = INTERN_NONE;
+
+	for (uint32_t i = 0; i < x->n_services; i++) {
+		uint32_t m = x->services[i].first[OPEN_PROFILES];
+
+		for (; m != INTERN_NONE; m = x->members[m].next) {
+			uint32_t head = x->members[m].head;
+			const struct open_head *h = open_series_head(x, head);
+
+			if (o->ends[m] == 0 || head == before)
+				continue;
+			before = head;
+			types_tell((enum series_kind)h->kind,
+			    intern_str(strings, h->name),
+			    intern_str(strings, h->unit), fn, arg);
+		}
+	}
 }
 
 const struct err *
@@ -439,13 +414,8 @@ store_each_type(struct store *s, store_type_fn *fn, void *arg)
 		if (s->files[i].used == s->requests)
 			e = types_of_file(s, &s->files[i], fn, arg);
 	}
-	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
-		const struct openspan *o = &s->journals[j]->span;
-
-		for (uint32_t i = 0; i < o->n_named; i++)
-			if (o->ends[i] != 0)
-				types_of_series(s, o->symbols[i], fn, arg);
-	}
+	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++)
+		types_of_journal(&s->journals[j]->span, fn, arg);
 	if (e == NULL)
 		list_missing(&l);
 	list_fini(&l);

@@ -1,5 +1,6 @@
 /*
- * Which services there are, and until when.
+ * Which services there are, until when, and their types of profiles: of the
+ * numbers that each file has for them (roster.h), and not of its series.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,242 +11,344 @@
 
 struct services {
 	struct list l;
-	struct intern names;
-	uint64_t *last; /* by name: the end of its newest slot, */
-	uint32_t cap;   /* 0: not known yet */
-	uint64_t *born; /* the same: the start of its first one in the
-	                 * summary, where that was looked for */
+	struct roster *roster;
+	uint64_t *last; /* by service: the end of its newest slot, */
+	uint32_t cap;   /* 0: none is known */
+	uint8_t *has;   /* by pair */
+	uint32_t cap_has, n_last, n_has;
 };
 
-/* The number of a service that ends at `last` or later. */
-static uint32_t
-services_put(struct services *v, const void *name, size_t n, uint64_t last)
+/* Memory for all that have numbers by now. */
+static bool
+services_room(struct services *v)
 {
-	uint32_t before = v->names.n;
-	uint32_t i = intern_put(&v->names, name, n);
+	uint32_t services = v->roster->services.n, pairs = v->roster->n_pairs;
 
-	if (i == INTERN_NONE || !array_room(&v->last, i + 1, &v->cap))
-		return INTERN_NONE;
-	if (v->names.n > before)
-		v->last[i] = 0;
-	if (last > v->last[i])
-		v->last[i] = last;
-	return i;
+	if (!array_room(&v->last, services, &v->cap) ||
+	    !array_room(&v->has, pairs, &v->cap_has))
+		return false;
+	if (services > v->n_last)
+		memset(v->last + v->n_last, 0,
+		    (services - v->n_last) * sizeof(*v->last));
+	if (pairs > v->n_has)
+		memset(v->has + v->n_has, 0, pairs - v->n_has);
+	v->n_last = services;
+	v->n_has = pairs;
+	return true;
 }
 
-static bool
-services_of_file(struct services *v, const struct reader_file *f)
+static void
+services_saw(struct services *v, uint32_t service, uint64_t end)
 {
-	uint64_t end = list_end(&v->l, f);
-	const char *at = f->entry.of;
-	struct apart_item told;
-	const uint8_t *name;
-	size_t n;
+	if (end > v->last[service])
+		v->last[service] = end;
+}
 
-	while (end != 0 && apart_next(&at, &told))
-		if (services_put(v, told.service, strlen(told.service),
-		        end) == INTERN_NONE)
+/* ---- files ---- */
+
+static struct index_text
+services_text(const char *s)
+{
+	return (struct index_text){(const uint8_t *)s, strlen(s)};
+}
+
+/* By the word of a file's line in the manifest. */
+static bool
+services_of_word(struct services *v, const char *of, uint64_t end)
+{
+	struct apart_item t;
+
+	while (apart_next(&of, &t)) {
+		uint32_t service = roster_service(v->roster, t.service,
+		    strlen(t.service)), type, pair = 0;
+
+		if (service == INTERN_NONE)
 			return false;
-	for (uint32_t i = 1; end != 0 && i < f->index.n_services; i++) {
-		name = series_index_service(&f->index, i, &n);
-		if (services_put(v, name, n, end) == INTERN_NONE)
+		if (t.profile) {
+			type = roster_type(v->roster,
+			    (enum series_kind)t.kind, services_text(t.name),
+			    services_text(t.unit));
+			pair = type == INTERN_NONE ? INTERN_NONE
+			    : roster_pair(v->roster, service, type);
+		}
+		if (pair == INTERN_NONE || !services_room(v))
 			return false;
+		services_saw(v, service, end);
+		if (t.profile)
+			v->has[pair] = 1;
 	}
 	return true;
 }
 
-/* Of each string that is a service the number among those, and one. */
-static bool
-services_of_journals(struct services *v)
+static void
+services_of_file(struct services *v, const struct roster_file *x,
+    uint64_t end)
+{
+	for (uint32_t i = 1; i < x->n; i++)
+		services_saw(v, x->services[i], end);
+	for (uint32_t k = 0; k < x->n_pairs; k++)
+		if (x->pairs[k] != INTERN_NONE)
+			v->has[x->pairs[k]] = 1;
+}
+
+/* Which files of the range there are, and what they have, is known. */
+static const struct err *
+services_take_files(struct services *v)
 {
 	struct store *s = v->l.s;
-	const struct intern *strings = &s->syms.strings;
-	uint32_t *known = calloc(strings->n + 1, sizeof(*known));
-	bool fine = known != NULL;
+	const struct err *e = NULL;
 
-	for (uint32_t i = 0; i < s->n_sorted && fine; i++) {
-		const struct reader_series *x = &s->sorted[i];
-		uint64_t end;
+	for (uint32_t i = 0; i < s->n_files && e == NULL; i++) {
+		struct reader_file *f = &s->files[i];
 
-		if (x->service == INTERN_NONE || (end = reader_newest_open(s,
-		        x->series, v->l.from, v->l.until)) == 0)
+		if (f->sealed == NULL || f->entry.of[0] != '\0' ||
+		    (list_end(&v->l, f) == 0 &&
+		    (f != v->l.summary || v->l.known)))
 			continue;
-		if (known[x->service] == 0)
-			known[x->service] = 1 + services_put(v,
-			    intern_at(strings, x->service),
-			    strings->items[x->service].len, end);
-		fine = known[x->service] != 0;
-		if (fine && end > v->last[known[x->service] - 1])
-			v->last[known[x->service] - 1] = end;
+		e = f == v->l.summary ? roster_take_lives(s, f)
+		                      : roster_take(s, f);
+		e = e == NULL ? NULL : reader_failed(s, f, e);
 	}
-	free(known);
+	return e;
+}
+
+static bool
+services_of_files(struct services *v)
+{
+	struct store *s = v->l.s;
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		struct reader_file *f = &s->files[i];
+		uint64_t end = list_end(&v->l, f);
+
+		if (end == 0)
+			continue;
+		if (f->entry.of[0] != '\0') {
+			if (!services_of_word(v, f->entry.of, end))
+				return false;
+		} else if (f->roster != NULL) {
+			services_of_file(v, f->roster, end);
+		}
+	}
+	return true;
+}
+
+/* ---- journals ---- */
+
+/* The end of the newest slot of a service in the range; 0: it has none. */
+static uint64_t
+services_newest(const struct services *v, struct openspan *o,
+    const struct open_service *x)
+{
+	uint64_t newest = 0;
+
+	if (x->end <= v->l.until)
+		return x->end > v->l.from ? x->end : 0;
+	for (int k = 0; k < OPEN_LISTS; k++) {
+		uint32_t i = x->first[k];
+
+		for (; i != INTERN_NONE; i = o->lists.members[i].next) {
+			uint64_t end = openspan_strip_newest(o, i, v->l.from,
+			    v->l.until);
+
+			newest = end > newest ? end : newest;
+		}
+	}
+	return newest;
+}
+
+/* The type of a head; `known` are those that were asked for. */
+static uint32_t
+services_type(struct services *v, const struct openspan *o, uint32_t head,
+    uint32_t *known)
+{
+	const struct open_head *h = open_series_head(&o->lists, head);
+	const struct intern *t = &o->series.strings;
+
+	if (known[head] == INTERN_NONE)
+		known[head] = roster_type(v->roster,
+		    (enum series_kind)h->kind,
+		    (struct index_text){intern_at(t, h->name),
+		        t->items[h->name].len},
+		    (struct index_text){intern_at(t, h->unit),
+		        t->items[h->unit].len});
+	return known[head];
+}
+
+static bool
+services_open_profiles(struct services *v, struct openspan *o,
+    uint32_t first, uint32_t service, uint32_t *types)
+{
+	for (uint32_t i = first; i != INTERN_NONE;
+	     i = o->lists.members[i].next) {
+		uint32_t type, pair;
+
+		if (openspan_strip_newest(o, i, v->l.from, v->l.until) == 0)
+			continue;
+		type = services_type(v, o, o->lists.members[i].head, types);
+		pair = type == INTERN_NONE ? INTERN_NONE
+		    : roster_pair(v->roster, service, type);
+		if (pair == INTERN_NONE || !services_room(v))
+			return false;
+		v->has[pair] = 1;
+	}
+	return true;
+}
+
+static bool
+services_of_journal(struct services *v, struct openspan *o)
+{
+	const struct open_series *x = &o->lists;
+	uint32_t *types = malloc((x->heads.n + 1) * sizeof(*types));
+	bool fine = types != NULL;
+
+	if (fine)
+		memset(types, 0xff, x->heads.n * sizeof(*types));
+	for (uint32_t i = 1; i < x->n_services && fine; i++) {
+		uint64_t end = services_newest(v, o, &x->services[i]);
+		uint32_t service;
+
+		if (end == 0)
+			continue;
+		service = roster_service(v->roster,
+		    intern_at(&x->names, i - 1), x->names.items[i - 1].len);
+		fine = service != INTERN_NONE && services_room(v);
+		if (!fine)
+			break;
+		services_saw(v, service, end);
+		fine = services_open_profiles(v, o,
+		    x->services[i].first[OPEN_PROFILES], service, types);
+	}
+	free(types);
 	return fine;
 }
 
-/* The number of a series' service, if it is one of those from `first` on. */
-static uint32_t
-services_find(const struct services *v, uint32_t series, uint32_t first)
-{
-	const struct intern *strings = &v->l.s->syms.strings;
-	uint32_t service = reader_service(v->l.s, series), i = INTERN_NONE;
+/* ---- the summary ---- */
 
-	if (service != INTERN_NONE)
-		i = intern_find(&v->names, intern_at(strings, service),
-		    strings->items[service].len);
-	return i != INTERN_NONE && i >= first ? i : INTERN_NONE;
+/* The end of the summary's block with this number. */
+static uint64_t
+services_block_end(const struct services *v, uint32_t block)
+{
+	const struct reader_file *f = v->l.summary;
+	uint64_t end = ((uint64_t)block + 1) *
+	    seg_slots(f->roster->lives.level);
+
+	end = end < f->entry.until ? end : f->entry.until;
+	return end < v->l.until ? end : v->l.until;
 }
 
-static int
-services_compare(const void *a, const void *b)
-{
-	const struct reader_known *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* The start of a series' first block in the summary, if that is less. */
-static const struct err *
-services_first(const struct services *v, struct reader_file *f,
-    uint32_t number, uint64_t *born)
-{
-	const struct block *b;
-	const struct err *e;
-
-	if (f->sealed == NULL) /* it has broken */
-		return NULL;
-	e = sealed_seek(f->sealed, number, f->sealed->meta.base, 0, &b);
-	if (e != NULL)
-		return reader_failed(v->l.s, f, e);
-	if (b != NULL && b->start < *born)
-		*born = b->start;
-	return NULL;
-}
-
-/* Series of services from `first` on, in the order in which the file has
- * them: to read its large pages here and there takes thirty times as long. */
-static const struct err *
-services_seek(struct services *v, struct reader_file *f, uint32_t first)
-{
-	struct reader_known *list = malloc((f->known.n + 1) * sizeof(*list));
-	const struct err *e = list == NULL ? err_nomem() : NULL;
-	uint64_t most = f->entry.until < v->l.until ? f->entry.until
-	                                            : v->l.until;
-	uint32_t n = 0;
-
-	for (uint32_t k = 0; list != NULL && k < f->known.n; k++)
-		if (services_find(v, f->known.list[k].series, first) !=
-		    INTERN_NONE)
-			list[n++] = f->known.list[k];
-	if (n > 0)
-		qsort(list, n, sizeof(*list), services_compare);
-	for (uint32_t k = 0; k < n && e == NULL; k++) {
-		uint32_t i = services_find(v, list[k].series, first);
-		uint64_t last = 0;
-
-		if (v->last[i] >= most) /* no series ends later */
-			continue;
-		e = services_first(v, f, list[k].number, &v->born[i]);
-		if (e == NULL && v->born[i] < v->l.until)
-			e = list_summary_last(&v->l, list[k].series, &last);
-		if (last > v->last[i])
-			v->last[i] = last;
-	}
-	free(list);
-	return e;
-}
-
-/* Is it known that a service of the summary began later? */
-static bool
-services_later(const struct services *v, const struct reader_file *f,
-    uint32_t i)
-{
-	return f->born != NULL && f->born[i] >= v->l.until;
-}
-
-/* Keeps when those began that have nothing in the range: programs that ran for
- * seconds are most of a list, and each of their series was looked for. */
+/* Of those that no other file has told of: all that the range touches. */
 static void
-services_keep_born(struct services *v, struct reader_file *f, uint32_t first)
-{
-	const uint8_t *name;
-	uint32_t known;
-	size_t n;
-
-	if (f->sealed != NULL && f->born == NULL)
-		f->born = calloc(f->index.n_services, sizeof(*f->born));
-	for (uint32_t i = 1; f->sealed != NULL && f->born != NULL &&
-	     i < f->index.n_services; i++) {
-		name = series_index_service(&f->index, i, &n);
-		known = intern_find(&v->names, name, n);
-		if (known != INTERN_NONE && known >= first &&
-		    v->last[known] == 0)
-			f->born[i] = v->born[known];
-	}
-}
-
-/* Takes up those that no other file has told of. */
-static const struct err *
-services_need(struct services *v, struct reader_file *f, uint32_t first)
-{
-	const struct err *e = NULL;
-
-	for (uint32_t i = 1; f->sealed != NULL && e == NULL &&
-	     i < f->index.n_services; i++) {
-		const uint8_t *name;
-		uint32_t known;
-		size_t n;
-
-		if (services_later(v, f, i))
-			continue;
-		name = series_index_service(&f->index, i, &n);
-		known = services_put(v, name, n, 0);
-		if (known == INTERN_NONE)
-			return err_nomem();
-		for (int k = 0; k < INDEX_LISTS && known >= first &&
-		     f->sealed != NULL && e == NULL; k++)
-			e = reader_need_service(v->l.s, f, i, k);
-	}
-	return e;
-}
-
-/* Series by series. */
-static const struct err *
 services_of_summary(struct services *v)
 {
-	struct reader_file *f = v->l.summary;
-	uint32_t first = v->names.n;
-	const struct err *e = services_need(v, f, first);
+	const struct roster_file *x = v->l.summary->roster;
+	uint32_t from = roster_block(x, v->l.from);
+	uint32_t until = roster_block_end(x, v->l.until);
 
-	v->born = malloc((v->names.n + 1) * sizeof(*v->born));
-	if (v->born == NULL)
-		return err_nomem();
-	memset(v->born, 0xff, (v->names.n + 1) * sizeof(*v->born));
-	if (e == NULL)
-		e = services_seek(v, f, first);
-	if (e == NULL)
-		services_keep_born(v, f, first);
-	return e;
+	for (uint32_t i = 1, k = x->ends[0]; i < x->n; i++) {
+		uint32_t block = roster_newest(x, i, from, until);
+		uint32_t service = x->services[i];
+
+		if (block != UINT32_MAX && v->last[service] == 0)
+			v->last[service] = services_block_end(v, block);
+		for (; k < x->ends[i]; k++)
+			if (block != UINT32_MAX && roster_newest_profile(x, i,
+			        k, from, until) != UINT32_MAX)
+				v->has[x->pairs[k]] = 1;
+	}
+}
+
+/* ---- the whole ---- */
+
+/* Again where a file is found broken. */
+static const struct err *
+services_find_files(struct services *v, struct store *s, int64_t from_ns,
+    int64_t until_ns)
+{
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		uint64_t breaks = s->breaks;
+		const struct err *e = list_init(&v->l, s, NULL, 0, true,
+		    from_ns, until_ns);
+
+		if (e == NULL)
+			e = services_take_files(v);
+		if (e != NULL || s->breaks == breaks)
+			return e;
+	}
+	return err_new(ERR_LIMIT, 503, "the store changes too fast to read");
 }
 
 static const struct err *
 services_find_all(struct services *v, int64_t from_ns, int64_t until_ns)
 {
 	struct store *s = v->l.s;
-	const struct err *e = list_init(&v->l, s, NULL, 0, true, from_ns,
-	    until_ns);
-	bool fine = true;
+	const struct err *e = services_find_files(v, s, from_ns, until_ns);
+	bool fine;
 
-	if (e == NULL)
-		e = reader_sort(s);
 	if (e != NULL)
 		return e;
-	for (uint32_t i = 0; i < s->n_files && fine; i++)
-		fine = services_of_file(v, &s->files[i]);
-	if (!fine || !services_of_journals(v))
+	fine = services_room(v) && services_of_files(v);
+	for (uint32_t j = 0; j < s->n_journals && fine; j++)
+		fine = services_of_journal(v, &s->journals[j]->span);
+	if (fine && !v->l.known && v->l.summary != NULL &&
+	    v->l.summary->roster != NULL)
+		services_of_summary(v);
+	if (!fine || !roster_sort(v->roster))
 		return err_nomem();
-	e = v->l.known || v->l.summary == NULL ? NULL : services_of_summary(v);
-	if (e == NULL)
-		list_missing(&v->l);
+	list_missing(&v->l);
+	return NULL;
+}
+
+/* Types of a service that were found, in their order; there is room. */
+static size_t
+services_profiles(const struct services *v, uint32_t service,
+    uint32_t *types)
+{
+	const struct roster *r = v->roster;
+	size_t n = 0;
+
+	for (uint32_t i = r->firsts[service]; i != INTERN_NONE;
+	     i = r->pairs[i].next) {
+		uint32_t type = r->pairs[i].type;
+		size_t at = n;
+
+		if (!v->has[i])
+			continue;
+		for (; at > 0 && r->ranks[types[at - 1]] > r->ranks[type];
+		     at--)
+			types[at] = types[at - 1];
+		types[at] = type;
+		n++;
+	}
+	return n;
+}
+
+static const struct err *
+services_tell(const struct services *v, store_service_fn *fn, void *arg)
+{
+	const struct roster *r = v->roster;
+	uint32_t *types = malloc((r->types.n + 1) * sizeof(*types));
+	const char **names = malloc((r->types.n + 1) * sizeof(*names));
+	const struct err *e = types == NULL || names == NULL ? err_nomem()
+	                                                     : NULL;
+	bool more = e == NULL;
+
+	for (uint32_t i = 0; i < r->n_order && more; i++) {
+		uint32_t service = r->order[i];
+		struct store_service x = {intern_str(&r->services, service),
+		    (int64_t)v->last[service] * v->l.s->manifest.slot_ns,
+		    names, 0};
+
+		if (v->last[service] == 0)
+			continue;
+		x.n_profiles = services_profiles(v, service, types);
+		for (size_t k = 0; k < x.n_profiles; k++)
+			names[k] = intern_str(&r->strings,
+			    r->shown[types[k]]);
+		more = fn(arg, &x);
+	}
+	free(types);
+	free(names);
 	return e;
 }
 
@@ -253,17 +356,13 @@ const struct err *
 store_each_service(struct store *s, int64_t from_ns, int64_t until_ns,
     store_service_fn *fn, void *arg)
 {
-	struct services v = {.l = {.s = s}};
+	struct services v = {.l = {.s = s}, .roster = &s->roster};
 	const struct err *e = services_find_all(&v, from_ns, until_ns);
 
-	for (uint32_t i = 0; e == NULL && i < v.names.n; i++) {
-		if (v.last[i] != 0 && !fn(arg, intern_str(&v.names, i),
-		        (int64_t)v.last[i] * s->manifest.slot_ns))
-			break;
-	}
+	if (e == NULL)
+		e = services_tell(&v, fn, arg);
 	list_fini(&v.l);
-	intern_fini(&v.names);
 	free(v.last);
-	free(v.born);
+	free(v.has);
 	return e;
 }

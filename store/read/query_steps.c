@@ -107,6 +107,12 @@ steps_sift(const struct steps *t, uint32_t *series, size_t n)
 	return kept;
 }
 
+/* Who is given the blocks. */
+struct steps_to {
+	steps_fn *fn;
+	void *arg;
+};
+
 /* The block of a piece, if the series has it. */
 static const struct err *
 steps_block(const struct plan_piece *p, uint32_t number,
@@ -126,27 +132,43 @@ steps_block(const struct plan_piece *p, uint32_t number,
 	return e;
 }
 
-/* Blocks that end before slot `open` are not asked for. */
+/* One piece for steps_each_file(); *open rises to where it has something. */
+static const struct err *
+steps_piece(struct steps *t, const struct plan_piece *p, uint32_t series,
+    uint64_t *open, const struct steps_to *to)
+{
+	uint32_t number = reader_series(p->file, series);
+	const struct err *e;
+	const struct block *b;
+
+	if (number == INTERN_NONE || p->file->sealed == NULL ||
+	    p->start + seg_slots(p->level) < *open)
+		return NULL;
+	e = steps_block(p, number, &b);
+	if (e == NULL && b != NULL) {
+		if (t->newest && b->count > 0 && b->start >= *open)
+			*open = b->start + 1;
+		e = to->fn(to->arg, p->step, b, seg_slots(p->level));
+	}
+	return e == NULL ? NULL : reader_failed(t->s, p->file, e);
+}
+
+/* Blocks that end before slot `open` are not asked for.  Where the newest is
+ * all that is wanted, spans are read from their end: late files may have
+ * anything, and come first as ever. */
 static const struct err *
 steps_each_file(struct steps *t, uint32_t series, uint64_t open,
-    steps_fn *fn, void *arg)
+    const struct steps_to *to)
 {
+	const struct plan_piece *p = t->plan.pieces;
 	const struct err *e = NULL;
 
-	for (size_t i = 0; i < t->plan.n && e == NULL; i++) {
-		const struct plan_piece *p = &t->plan.pieces[i];
-		uint32_t number = reader_series(p->file, series);
-		const struct block *b;
-
-		if (number == INTERN_NONE || p->file->sealed == NULL ||
-		    p->start + seg_slots(p->level) < open)
-			continue;
-		e = steps_block(p, number, &b);
-		if (e == NULL && b != NULL)
-			e = fn(arg, p->step, b, seg_slots(p->level));
-		if (e != NULL)
-			e = reader_failed(t->s, p->file, e);
-	}
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
+		if (!t->newest || p[i].file->entry.kind == MANIFEST_LATE)
+			e = steps_piece(t, &p[i], series, &open, to);
+	for (size_t i = t->newest ? t->plan.n : 0; i-- > 0 && e == NULL;)
+		if (p[i].file->entry.kind != MANIFEST_LATE)
+			e = steps_piece(t, &p[i], series, &open, to);
 	return e;
 }
 
@@ -155,7 +177,8 @@ steps_each(struct steps *t, uint32_t series, steps_fn *fn, void *arg)
 {
 	uint64_t open = t->newest ? reader_newest_open(t->s, series, t->from,
 	    t->until) : 0;
-	const struct err *e = steps_each_file(t, series, open, fn, arg);
+	const struct steps_to to = {fn, arg};
+	const struct err *e = steps_each_file(t, series, open, &to);
 	struct open_walk w;
 	struct block b;
 
@@ -243,7 +266,9 @@ steps_try(struct store *s, const struct steps_query *q, size_t *n)
 	if (e == NULL)
 		e = steps_plan(&t);
 	if (e == NULL)
-		e = reader_match(s, q->selector, q->kinds, &series, &n_series);
+		e = reader_match_range(s, q->selector, q->kinds,
+		    &(struct reader_range){t.from, t.until}, &series,
+		    &n_series);
 	if (e == NULL) {
 		n_series = steps_sift(&t, series, n_series);
 		e = steps_all(&t, q, series, n_series, n);

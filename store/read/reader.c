@@ -94,6 +94,7 @@ reader_forget(struct store *s)
 	merged_tree_fini(&s->by_module);
 	scratch_fini(&s->scratch);
 	symtab_fini(&s->syms);
+	roster_fini(&s->roster);
 	free(s->sorted);
 	s->sorted = NULL;
 	s->n_sorted = s->cap_sorted = 0;

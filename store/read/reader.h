@@ -13,6 +13,7 @@
 #include "store/journal/journal.h"
 #include "store/journal/openspan.h"
 #include "store/read/merged_tree.h"
+#include "store/read/roster.h"
 #include "store/store.h"
 
 struct type;
@@ -51,8 +52,7 @@ struct reader_file {
 	uint8_t *large;         /* they are too many to name all of them */
 	uint64_t *ends;         /* by series: a slot from which on it is known
 	                         * to have nothing; NULL: of none */
-	uint64_t *born;         /* by service of the index: a slot before which
-	                         * it is known to have nothing; NULL: of none */
+	struct roster_file *roster; /* NULL: no list has read it yet */
 	bool unnamed;           /* name all stacks next time */
 	uint64_t asked;         /* number of the last reader_need_names() */
 	uint64_t used, before; /* numbers of the last two requests that did */
@@ -137,6 +137,7 @@ struct store {
 	uint32_t n_journals;
 	struct reader_series *sorted; /* all, in the order of their bytes */
 	uint32_t n_sorted, cap_sorted;
+	struct roster roster; /* services of files that lists have read */
 	struct merged_tree shown, by_module; /* the second when asked for */
 	struct reader_scratch scratch;
 	uint64_t damaged; /* records of journals */
@@ -154,13 +155,24 @@ const struct err *reader_need(struct store *s, struct reader_file *f);
 void reader_close_file(struct reader_file *f);
 /* reader_series.c: takes up the index of a file that is being opened. */
 const struct err *reader_take_index(struct store *s, struct reader_file *f);
+/* Slots [from, until). */
+struct reader_range {
+	uint64_t from, until;
+};
 /* Series of a file that may match a selector (NULL: all), of some kinds, get
- * the reader's numbers; and those of one list of its index.  A damaged
- * file becomes broken, which is no error. */
+ * the reader's numbers; with a range perhaps not those that have nothing in it.
+ * A damaged file becomes broken, which is no error. */
 const struct err *reader_need_series(struct store *s, struct reader_file *f,
-    const struct selector *sel, unsigned kinds);
-const struct err *reader_need_service(struct store *s, struct reader_file *f,
-    uint32_t service, enum index_list list);
+    const struct selector *sel, unsigned kinds,
+    const struct reader_range *range);
+/* Each series of one list of all services, as the index has it; errors are
+ * the file's, or of fn.  And the bytes of all lists, in `room` or in place. */
+typedef const struct err *reader_listed_fn(void *arg, uint32_t service,
+    const struct index_series *x);
+const struct err *reader_each_listed(struct reader_file *f,
+    enum index_list list, reader_listed_fn *fn, void *arg);
+const struct err *reader_read_lists(struct reader_file *f, struct buf *room,
+    const uint8_t **p);
 /* A string of the index's head in the reader's table: 0 its name, 1 its unit,
  * then labels.  INTERN_NONE: out of memory. */
 uint32_t reader_head_string(struct store *s, struct reader_file *f,
@@ -216,6 +228,10 @@ reader_may_have(const struct reader_file *f, uint32_t series, uint64_t slot)
 	return f->ends == NULL || slot < f->ends[series];
 }
 bool reader_ends_at(struct reader_file *f, uint32_t series, uint64_t slot);
+/* reader_open.c: the same of all journals. */
+const struct err *reader_need_listed(struct store *s,
+    const struct selector *sel, unsigned kinds,
+    const struct reader_range *range);
 /* reader_journal.c: follows the journals of a new manifest; ENOENT: one of
  * them is gone already.  Then all of them to their present ends. */
 const struct err *reader_adopt_journals(struct store *s,
@@ -257,13 +273,16 @@ void reader_bounds(const struct store *s, uint64_t *from, uint64_t *until);
 /* reader_match.c: all numbers of series of some kinds that match, in the order
  * of their bytes, as an array that the caller frees; NULL matches all.  They
  * are those of journals and of the files that this request has needed so
- * far. */
+ * far.  The second may leave out those that have nothing in the range. */
 #define READER_PROFILES (1u << SERIES_FLOW | 1u << SERIES_STOCK)
 #define READER_METRICS (1u << SERIES_GAUGE | 1u << SERIES_COUNTER)
 #define READER_HISTOGRAMS (1u << SERIES_HISTOGRAM)
 #define READER_ALL UINT32_MAX
 const struct err *reader_match(struct store *s, const struct selector *sel,
     unsigned kinds, uint32_t **series, size_t *n);
+const struct err *reader_match_range(struct store *s,
+    const struct selector *sel, unsigned kinds,
+    const struct reader_range *range, uint32_t **series, size_t *n);
 /* Does it match by name, unit and kind?  Also a part of what is asked for and
  * nobody stores, made_type(). */
 bool reader_match_name(const struct selector *sel, const struct type *made,

@@ -20,10 +20,10 @@ reader_close_file(struct reader_file *f)
 	free(f->named);
 	free(f->large);
 	free(f->ends);
-	free(f->born);
+	roster_file_free(f->roster);
 	f->sealed = NULL;
 	f->ends = NULL;
-	f->born = NULL;
+	f->roster = NULL;
 	f->stack_nodes = NULL;
 	f->named = NULL;
 	f->large = NULL;
@@ -48,8 +48,7 @@ reader_file_bytes(const struct reader_file *f)
 	                         : sealed_bytes(f->sealed) +
 	        openspan_bytes(&f->names) + reader_series_map_bytes(f) +
 	        (f->ends == NULL ? 0 : f->sealed->n_series * sizeof(*f->ends)) +
-	        (f->born == NULL ? 0 : f->index.n_services *
-	            sizeof(*f->born)) +
+	        roster_file_bytes(f->roster) +
 	        (f->named == NULL ? 0 : f->sealed->n_series / 4 +
 	            f->sealed->n_stacks * sizeof(*f->stack_nodes));
 }
@@ -57,7 +56,8 @@ reader_file_bytes(const struct reader_file *f)
 size_t
 reader_names_bytes(const struct store *s)
 {
-	return symtab_bytes(&s->syms) + merged_tree_bytes(&s->shown) +
+	return symtab_bytes(&s->syms) + roster_bytes(&s->roster) +
+	    merged_tree_bytes(&s->shown) +
 	    merged_tree_bytes(&s->by_module) +
 	    scratch_bytes(&s->scratch) + s->cap_sorted * sizeof(*s->sorted);
 }

@@ -15,7 +15,6 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
-#define READER_AHEAD (8u << 20)    /* bytes that a question reads ahead */
 #define READER_RECORD (256u << 10) /* memory for records that is kept */
 
 static void
@@ -171,9 +170,7 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 		reader_rewind_journal(j);
 	}
 	e = reader_scan_journal(j);
-	if (e == NULL)
-		e = openspan_name(&j->span);
-	else if (j->span.n_dicts == 0)
+	if (e != NULL && j->span.n_dicts == 0)
 		reader_rewind_journal(j); /* the span is empty again */
 	damaged = j->reader.damaged + (j->span.lost > 0);
 	if (damaged > j->counted) {
@@ -319,56 +316,4 @@ reader_close_journals(struct store *s)
 	free(s->journals);
 	s->journals = NULL;
 	s->n_journals = 0;
-}
-
-const struct err *
-reader_read_open(struct store *s, const uint32_t *series, size_t n,
-    uint64_t from, uint64_t until)
-{
-	const struct err *e = NULL;
-
-	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++)
-		e = openspan_read_ahead(&s->journals[j]->span, series, n,
-		    from, until, READER_AHEAD);
-	return e;
-}
-
-void
-reader_rest_open(struct store *s)
-{
-	for (uint32_t j = 0; j < s->n_journals; j++)
-		openspan_drop_ahead(&s->journals[j]->span);
-}
-
-const struct err *
-reader_need_open(struct store *s, const uint32_t *series, size_t n,
-    uint64_t from, uint64_t until)
-{
-	const struct err *e = reader_read_open(s, series, n, from, until);
-
-	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
-		struct openspan *o = &s->journals[j]->span;
-		const struct err *done;
-
-		for (size_t i = 0; i < n && e == NULL; i++)
-			e = openspan_need(o, series[i], from, until);
-		done = openspan_resolve(o, s->most_nodes);
-		e = e == NULL ? done : e;
-	}
-	return e;
-}
-
-uint64_t
-reader_newest_open(const struct store *s, uint32_t series, uint64_t from,
-    uint64_t until)
-{
-	uint64_t newest = 0;
-
-	for (uint32_t j = 0; j < s->n_journals; j++) {
-		uint64_t end = openspan_newest(&s->journals[j]->span, series,
-		    from, until);
-
-		newest = end > newest ? end : newest;
-	}
-	return newest;
 }

@@ -239,7 +239,8 @@ match_wants_service(struct match *m)
 
 /* What the files of this request may have of them. */
 static const struct err *
-match_need(struct store *s, const struct selector *sel, unsigned kinds)
+match_need(struct store *s, const struct selector *sel, unsigned kinds,
+    const struct reader_range *range)
 {
 	const struct err *e = NULL;
 
@@ -247,7 +248,7 @@ match_need(struct store *s, const struct selector *sel, unsigned kinds)
 		struct reader_file *f = &s->files[i];
 
 		if (f->sealed != NULL && f->used == s->requests)
-			e = reader_need_series(s, f, sel, kinds);
+			e = reader_need_series(s, f, sel, kinds, range);
 	}
 	return e;
 }
@@ -256,11 +257,21 @@ const struct err *
 reader_match(struct store *s, const struct selector *sel, unsigned kinds,
     uint32_t **series, size_t *n)
 {
+	return reader_match_range(s, sel, kinds, NULL, series, n);
+}
+
+const struct err *
+reader_match_range(struct store *s, const struct selector *sel,
+    unsigned kinds, const struct reader_range *range, uint32_t **series,
+    size_t *n)
+{
 	struct match m = {.s = s, .sel = sel, .made = made_type(sel)};
-	const struct err *e = match_need(s, sel, kinds);
+	const struct err *e = match_need(s, sel, kinds, range);
 	bool any;
 
 	*n = 0;
+	if (e == NULL)
+		e = reader_need_listed(s, sel, kinds, range);
 	if (e == NULL)
 		e = reader_sort(s);
 	any = match_wants_service(&m);

@@ -260,6 +260,52 @@ series_read_lists(struct reader_file *f, uint32_t from, uint32_t until,
 	return e;
 }
 
+const struct err *
+reader_each_listed(struct reader_file *f, enum index_list list,
+    reader_listed_fn *fn, void *arg)
+{
+	struct buf room = {0};
+	const uint8_t *p;
+	const struct err *e = series_read_lists(f, 0, f->index.n_services,
+	    list, &room, &p);
+
+	for (uint32_t i = 0; i < f->index.n_services && e == NULL; i++) {
+		struct index_series x = {.number = INTERN_NONE};
+		struct cur c;
+		size_t n;
+
+		series_index_at(&f->index, i, i + 1, list, &n);
+		c = cur_of(p, n);
+		while (e == NULL && series_index_next(&f->index, &c, &x))
+			e = fn(arg, i, &x);
+		if (e == NULL && c.bad)
+			e = err_new(ERR_FORMAT, 0,
+			    "the index of a file's series is malformed");
+		p += n;
+	}
+	buf_fini(&room);
+	return e;
+}
+
+const struct err *
+reader_read_lists(struct reader_file *f, struct buf *room,
+    const uint8_t **p)
+{
+	size_t n, more;
+	uint64_t at = series_index_at(&f->index, 0, f->index.n_services,
+	    INDEX_PROFILES, &n);
+	const struct err *e = NULL;
+
+	series_index_at(&f->index, 0, f->index.n_services, INDEX_METRICS,
+	    &more);
+	*p = f->index.bytes.data + at;
+	if (f->index.whole || n + more == 0)
+		return NULL;
+	e = series_read(f, at, n + more, room);
+	*p = room->data;
+	return e;
+}
+
 static const struct err *
 series_take(struct store *s, struct reader_file *f, uint32_t from,
     uint32_t until, enum index_list list, const uint8_t *heads)
@@ -338,15 +384,46 @@ series_want_heads(struct store *s, struct reader_file *f,
 	return e;
 }
 
+/* All lists of services that lived in these slots, as far as is known. */
+static const struct err *
+series_take_living(struct store *s, struct reader_file *f,
+    enum index_list list, const struct reader_range *r)
+{
+	const struct roster_file *x = f->roster;
+	uint32_t from = roster_block(x, r->from);
+	uint32_t until = roster_block_end(x, r->until), begin = 0;
+	const struct err *e = NULL;
+
+	for (uint32_t i = 0; i <= x->n && e == NULL; i++) {
+		bool wanted = i < x->n && roster_newest(x, i, from, until) !=
+		    UINT32_MAX && !series_bit(f->known.taken[list], i);
+
+		if (!wanted && begin < i)
+			e = series_take(s, f, begin, i, list, NULL);
+		begin = wanted ? begin : i + 1;
+	}
+	return e;
+}
+
 /* Of all services those with heads that may match: who asks for a metric that
- * few have takes up nothing of the others. */
+ * few have takes up nothing of the others, and who asks for all of an hour
+ * nothing of those that were not there. */
 static const struct err *
 series_need_heads(struct store *s, struct reader_file *f,
-    const struct selector *sel, enum index_list list)
+    const struct selector *sel, enum index_list list,
+    const struct reader_range *range)
 {
 	struct series_heads h;
 	const struct err *e = series_want_heads(s, f, sel, list, &h);
 
+	if (e == NULL && h.n > 0 && h.all && range != NULL)
+		e = roster_take_lives(s, f);
+	if (e == NULL && h.n > 0 && h.all && range != NULL &&
+	    f->roster->lives.n > 0) {
+		e = series_take_living(s, f, list, range);
+		free(h.wanted);
+		return e;
+	}
 	if (e == NULL && h.n > 0)
 		e = series_take(s, f, 0, f->index.n_services, list,
 		    h.all ? NULL : h.wanted);
@@ -361,7 +438,8 @@ series_need_heads(struct store *s, struct reader_file *f,
 /* Those of one list that may match. */
 static const struct err *
 series_need_list(struct store *s, struct reader_file *f,
-    const struct selector *sel, enum index_list list)
+    const struct selector *sel, enum index_list list,
+    const struct reader_range *range)
 {
 	const char *name = sel == NULL ? NULL : selector_equals(sel, "service");
 	const struct err *e = NULL;
@@ -370,7 +448,7 @@ series_need_list(struct store *s, struct reader_file *f,
 	if (f->known.all[list])
 		return NULL;
 	if (name == NULL)
-		return series_need_heads(s, f, sel, list);
+		return series_need_heads(s, f, sel, list, range);
 	if (*name == '\0' && !series_bit(f->known.taken[list], 0))
 		e = series_take(s, f, 0, 1, list, NULL); /* "" is none */
 	i = series_index_find(&f->index, name, strlen(name));
@@ -382,24 +460,14 @@ series_need_list(struct store *s, struct reader_file *f,
 
 const struct err *
 reader_need_series(struct store *s, struct reader_file *f,
-    const struct selector *sel, unsigned kinds)
+    const struct selector *sel, unsigned kinds,
+    const struct reader_range *range)
 {
 	const struct err *e = NULL;
 
 	if (kinds & READER_PROFILES)
-		e = series_need_list(s, f, sel, INDEX_PROFILES);
+		e = series_need_list(s, f, sel, INDEX_PROFILES, range);
 	if (e == NULL && (kinds & ~READER_PROFILES) != 0)
-		e = series_need_list(s, f, sel, INDEX_METRICS);
-	return e == NULL ? NULL : reader_failed(s, f, e);
-}
-
-const struct err *
-reader_need_service(struct store *s, struct reader_file *f, uint32_t service,
-    enum index_list list)
-{
-	const struct err *e = NULL;
-
-	if (!series_bit(f->known.taken[list], service))
-		e = series_take(s, f, service, service + 1, list, NULL);
+		e = series_need_list(s, f, sel, INDEX_METRICS, range);
 	return e == NULL ? NULL : reader_failed(s, f, e);
 }

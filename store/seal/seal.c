@@ -8,7 +8,6 @@
 #include "store/base/err.h"
 #include "store/batch/batch_private.h"
 #include "store/file/format.h"
-#include "store/file/series_index.h"
 #include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
 #include "store/seal/seal_private.h"
@@ -127,8 +126,25 @@ seal_put_marks(struct seal *s)
 		e = series_index_make(s->dict.out, s->dict.n_stacks, &bytes);
 	if (e == NULL)
 		e = sealed_put_stream(s->db, &s->key, SEALED_SERIES, &bytes);
-	buf_fini(&bytes);
-	return e;
+	s->index = (struct series_index){.bytes = bytes, .whole = true};
+	s->lives.level = (uint8_t)lives_level(s->meta->base, s->meta->top,
+	    s->meta->first + s->meta->slots);
+	return e == NULL ? series_index_open(&s->index) : e;
+}
+
+/* When services lived. */
+static const struct err *
+seal_put_lives(struct seal *s)
+{
+	const struct series_index *x = &s->index;
+	const struct err *e;
+
+	if (x->n_services == 0)
+		return NULL;
+	buf_clear(&s->bytes);
+	e = lives_make(x, x->bytes.data + x->head, &s->lives, &s->bytes);
+	return e == NULL ? sealed_put_stream(s->db, &s->key, SEALED_LIVES,
+	                       &s->bytes) : e;
 }
 
 /* The memory in which the dictionary is read, with its stacks. */
@@ -246,6 +262,8 @@ seal_write(struct seal *s, const char *path)
 	if (e == NULL)
 		e = sealed_put_end(&s->writer);
 	if (e == NULL)
+		e = seal_put_lives(s);
+	if (e == NULL)
 		e = seal_put_meta(s);
 	if (s->db == NULL)
 		return e;
@@ -264,6 +282,8 @@ seal_fini(struct seal *s)
 		seal_input_fini(&s->inputs[i]);
 	seal_levels_fini(s);
 	sealed_writer_fini(&s->writer);
+	series_index_fini(&s->index);
+	lives_fini(&s->lives);
 	free(s->inputs);
 	seal_dict_fini(&s->dict);
 	buf_fini(&s->key);

@@ -179,6 +179,9 @@ seal_close_block(struct seal *s, uint32_t series, enum series_kind kind,
 	if (strip_full(&a->strip, a->b.start, s->entries.len))
 		e = seal_flush_strip(s, series, a);
 	strip_add(&a->strip, &a->b, &s->entries);
+	if (e == NULL && level == s->lives.level && s->index.n_services > 0 &&
+	    !lives_put(&s->lives, (uint32_t)(a->b.start / seg_slots(level))))
+		e = err_nomem();
 	return e;
 }
 
@@ -260,6 +263,8 @@ seal_series(struct seal *s, uint32_t series)
 	for (unsigned l = s->meta->base + 1; l <= s->meta->top && e == NULL;
 	     l++)
 		e = seal_release(s, series, l);
+	if (e == NULL && s->index.n_services > 0 && !lives_end(&s->lives))
+		e = err_nomem();
 	return e;
 }
 

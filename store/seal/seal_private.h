@@ -7,7 +7,9 @@
 #define STORE_SEAL_PRIVATE_H
 
 #include "store/file/dbfile.h"
+#include "store/file/lives.h"
 #include "store/file/segtree.h"
+#include "store/file/series_index.h"
 #include "store/seal/seal.h"
 #include "store/seal/seal_dict.h"
 #include "store/seal/seal_sieve.h"
@@ -54,6 +56,8 @@ struct seal {
 	size_t n_keys; /* size of the dense arrays */
 	struct dbfile *db;
 	struct sealed_writer writer;
+	struct series_index index; /* to make of the lives of series */
+	struct lives lives;        /* those of services; or empty */
 	struct buf key, bytes, entries;
 	struct seal_result *result;
 };

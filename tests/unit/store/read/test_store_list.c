@@ -70,13 +70,14 @@ see(void *arg, const struct series_desc *d, int64_t last_ns)
 }
 
 static bool
-see_service(void *arg, const char *service, int64_t last_ns)
+see_service(void *arg, const struct store_service *x)
 {
 	int64_t *last = arg;
-	int i = atoi(service + 1);
+	int i = atoi(x->name + 1);
 
 	CHECK(i != ALONE && i < SERIES && last[i] == 0);
-	last[i] = last_ns;
+	CHECK_INT(x->n_profiles, 0);
+	last[i] = x->last_ns;
 	return true;
 }
 

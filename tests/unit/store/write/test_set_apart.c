@@ -183,24 +183,16 @@ check_metric(struct store *s, int i, int64_t from, int64_t until)
 }
 
 static bool
-see_service(void *arg, const char *service, int64_t last_ns)
+see_service(void *arg, const struct store_service *x)
 {
+	bool loud = strcmp(x->name, "loud") == 0;
 	unsigned *seen = arg;
 
-	CHECK(last_ns > FIRST * SLOT);
-	*seen |= 1u << (strcmp(service, "loud") == 0 ? LOUD
-	    : service[5] - '0');
+	CHECK(x->last_ns > FIRST * SLOT);
+	CHECK_INT(x->n_profiles, 1);
+	CHECK_STR(x->profiles[0], loud ? "allocations" : "cpu");
+	*seen |= 1u << (loud ? LOUD : x->name[5] - '0');
 	return true;
-}
-
-static bool
-see_profile(void *arg, const struct series_desc *d, int64_t last_ns)
-{
-	const char *service = label_find(d->labels, d->n_labels, "service");
-
-	CHECK_STR(d->name, strcmp(service, "loud") == 0 ? "allocations"
-	                                                : "cpu");
-	return see_service(arg, service, last_ns);
 }
 
 static void
@@ -262,7 +254,7 @@ check_lists(int64_t until)
 {
 	struct metric_query q = {NULL, FIRST * SLOT, until * SLOT,
 	    (until - FIRST) * SLOT, 0, false};
-	unsigned services = 0, profiles = 0, types = 0, aparts = 0;
+	unsigned services = 0, types = 0, aparts = 0;
 	struct metric_series *m = NULL;
 	struct selector *other = NULL;
 	struct store *s = NULL;
@@ -272,10 +264,7 @@ check_lists(int64_t until)
 	CHECK_OK(store_each_service(s, FIRST * SLOT, until * SLOT,
 	    see_service, &services));
 	CHECK_OK(store_each_type(s, see_type, &types));
-	CHECK_OK(store_each_profile_name(s, FIRST * SLOT, until * SLOT,
-	    see_profile, &profiles));
 	CHECK_INT(services, (1u << (LOUD + 1)) - 1);
-	CHECK_INT(profiles, services);
 	CHECK_INT(types, 3);
 	for (uint32_t i = 0; i < s->n_files; i++) {
 		if (!manifest_is_apart(s->files[i].entry.name))
