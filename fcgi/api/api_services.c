@@ -116,12 +116,13 @@ services_add_profile(struct service_entry *s, uint32_t type)
 static const struct service_type *
 services_type(struct service_list *l, const char *name)
 {
-	const struct type *made = types_made_with(name);
 	struct service_type t = {name, INTERN_NONE, INTERN_NONE};
+	const struct type *made;
 
 	for (size_t i = 0; i < l->n_known; i++)
 		if (l->known[i].name == name)
 			return &l->known[i];
+	made = types_made_with(name);
 	t.type = intern_put(&l->types, name, strlen(name));
 	if (made != NULL)
 		t.made = intern_put(&l->types, made->name,

@@ -23,8 +23,6 @@ const struct err *openspan_take_marks(struct openspan *o, const void *marks,
 /* open_names.c: n symbols from number `first` on begin at `at`. */
 bool open_dict_put_mark(struct open_dict *d, enum open_kind kind,
     const struct open_mark *mark, const void *text);
-/* How many symbols one mark of a scanned record stands for, at most. */
-uint32_t open_mark_most(enum open_kind kind);
 /* open_skim.c: the sections of the record that o->pages has, at these places
  * of it; all other names are marked already. */
 const struct err *openspan_take_places(struct openspan *o, bool series);

@@ -12,8 +12,6 @@
 #include "store/journal/journal_names.h"
 #include "store/journal/open_marks.h"
 
-#define STRINGS_MARK 32 /* strings that a mark stands for */
-
 void
 open_view_fini(struct open_view *v)
 {
@@ -71,12 +69,6 @@ open_mark_begin(struct open_dict *d, struct open_marks *m, uint32_t number,
 	return !d->prefixes.failed;
 }
 
-uint32_t
-open_mark_most(enum open_kind kind)
-{
-	return kind == OPEN_STRINGS ? STRINGS_MARK : OPEN_MARK;
-}
-
 bool
 open_dict_put_mark(struct open_dict *d, enum open_kind kind,
     const struct open_mark *mark, const void *text)
@@ -93,25 +85,36 @@ open_dict_put_mark(struct open_dict *d, enum open_kind kind,
 }
 
 bool
-open_dict_mark(struct open_dict *d, enum open_kind kind, uint32_t number,
-    uint32_t record, uint32_t at, uint32_t end, const void *text,
-    uint32_t shared)
+open_dict_mark_next(struct open_dict *d, enum open_kind kind,
+    uint32_t number, uint32_t record, uint32_t at, uint32_t end,
+    const void *text, uint32_t shared)
 {
 	struct open_marks *m = &d->marks[kind];
-	struct open_mark *last = m->n > 0 ? &m->marks[m->n - 1] : NULL;
-	uint32_t most = open_mark_most(kind);
 
-	if (number < m->end)
-		return true;
-	if (last == NULL || last->record != record || last->n == most ||
-	    last->first + last->n != number) {
-		if (!open_mark_begin(d, m, number, record, at, text, shared))
-			return false;
-		last = &m->marks[m->n - 1];
-	}
-	last->n++;
-	last->size = end - last->at;
+	if (!open_mark_begin(d, m, number, record, at, text, shared))
+		return false;
+	m->marks[m->n - 1].n = 1;
+	m->marks[m->n - 1].size = end - at;
 	m->end = number + 1;
+	return true;
+}
+
+bool
+open_dict_mark_unread(struct open_dict *d, enum open_kind kind,
+    uint32_t number, uint32_t n, uint32_t record, uint32_t at, uint32_t end)
+{
+	struct open_marks *m = &d->marks[kind];
+	uint32_t first = number > m->end ? number : m->end;
+
+	if (number + n <= m->end)
+		return true;
+	if (!open_mark_begin(d, m, first, record, at, NULL, 0))
+		return false;
+	m->end = number + n;
+	m->marks[m->n - 1].n = m->end - first;
+	m->marks[m->n - 1].size = end - at;
+	m->marks[m->n - 1].prefix = number;
+	m->marks[m->n - 1].shared = OPEN_UNREAD;
 	return true;
 }
 
@@ -150,7 +153,7 @@ open_names_need(const struct open_dict *d, struct open_view *v,
 /* ---- resolving ---- */
 
 struct open_walker {
-	const struct open_dict *d;
+	struct open_dict *d;
 	struct open_view *v;
 	struct open_pages *pages;
 	struct symtab *t;
@@ -310,27 +313,44 @@ open_walk_symbols(struct open_walker *w, enum open_kind kind,
 	return e;
 }
 
+/* The mark that holds a number, or the first behind it: the number was lost.
+ * NULL: there is none. */
+static const struct err *
+open_find(struct open_walker *w, enum open_kind kind, uint32_t number,
+    const struct open_mark **out)
+{
+	const struct open_marks *m = &w->d->marks[kind];
+	uint32_t i = open_marks_find(m, number);
+	const struct err *e = gone_check();
+
+	if (e == NULL && i < m->n && m->marks[i].first <= number &&
+	    m->marks[i].shared == OPEN_UNREAD) {
+		e = open_dict_read(w->d, kind, i, w->pages);
+		i = open_marks_find(m, number);
+	}
+	*out = i < m->n ? &m->marks[i] : NULL;
+	return e;
+}
+
 /* Each symbol of one kind that is needed, in the order of numbers. */
 static const struct err *
 open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
 {
-	const struct open_marks *m = &w->d->marks[kind];
 	const struct open_table *t = &w->v->of[kind];
 	const struct err *e = NULL;
 	uint32_t number = open_table_next(t, 0);
 
 	while (number != INTERN_NONE && e == NULL) {
-		uint32_t i = open_marks_find(m, number);
+		const struct open_mark *m;
 
-		if (i == m->n || (e = gone_check()) != NULL)
+		if ((e = open_find(w, kind, number, &m)) != NULL || m == NULL)
 			break;
-		if (m->marks[i].first > number) { /* was lost */
-			number = open_table_next(t, m->marks[i].first);
+		if (m->first > number) { /* was lost */
+			number = open_table_next(t, m->first);
 			continue;
 		}
-		e = open_walk_symbols(w, kind, &m->marks[i], fn);
-		number = open_table_next(t,
-		    m->marks[i].first + m->marks[i].n);
+		e = open_walk_symbols(w, kind, m, fn);
+		number = open_table_next(t, m->first + m->n);
 	}
 	return e;
 }
@@ -367,23 +387,21 @@ open_collect_mark(struct open_walker *w, const struct open_mark *m)
 static const struct err *
 open_collect_nodes(struct open_walker *w)
 {
-	const struct open_marks *m = &w->d->marks[OPEN_NODES];
 	const struct open_table *t = &w->v->of[OPEN_NODES];
 	const struct err *e = NULL;
-	uint32_t number = open_table_last(t, m->end);
+	uint32_t number = open_table_last(t, w->d->marks[OPEN_NODES].end);
 
 	while (number != INTERN_NONE && e == NULL) {
-		const struct open_mark *k = &m->marks[open_marks_find(m,
-		    number)];
+		const struct open_mark *m;
 
-		if ((e = gone_check()) != NULL)
+		if ((e = open_find(w, OPEN_NODES, number, &m)) != NULL)
 			break;
-		if (k->first > number) { /* was lost */
+		if (m == NULL || m->first > number) { /* was lost */
 			number = open_table_last(t, number);
 			continue;
 		}
-		e = open_collect_mark(w, k);
-		number = open_table_last(t, k->first);
+		e = open_collect_mark(w, m);
+		number = open_table_last(t, m->first);
 	}
 	return e;
 }
@@ -401,7 +419,7 @@ open_all_found(const struct open_view *v, enum open_kind kind)
 }
 
 const struct err *
-open_names_collect(const struct open_dict *d, struct open_view *v,
+open_names_collect(struct open_dict *d, struct open_view *v,
     struct open_pages *pages, uint64_t *n)
 {
 	struct open_walker w = {.d = d, .v = v, .pages = pages};
@@ -419,7 +437,7 @@ open_names_rest(struct open_view *v)
 }
 
 const struct err *
-open_names_resolve(const struct open_dict *d, struct open_view *v,
+open_names_resolve(struct open_dict *d, struct open_view *v,
     struct open_pages *pages, struct symtab *t)
 {
 	struct open_walker w = {.d = d, .v = v, .pages = pages, .t = t};

@@ -29,15 +29,21 @@ enum open_kind {
 	OPEN_KINDS
 };
 
-#define OPEN_MARK 64 /* symbols that one mark stands for, at most */
+#define OPEN_MARK 64 /* symbols that one mark stands for, at most, */
+#define OPEN_MARK_STRINGS 32 /* and of strings */
 
 /* Symbols of one record with numbers in a row. */
 struct open_mark {
 	uint32_t first, n;         /* numbers */
 	uint32_t record, at, size; /* bytes */
 	uint32_t prefix, shared;   /* strings: what the first has of the one
-	                            * before, in the dictionary's prefixes */
+	                            * before, in the dictionary's prefixes; or
+	                            * OPEN_UNREAD */
 };
+
+/* All of a record's frames or nodes, of which nothing was read yet: the bytes
+ * begin with number `prefix`, which may be known from records before. */
+#define OPEN_UNREAD UINT32_MAX
 
 struct open_marks {
 	struct open_mark *marks; /* by number */
@@ -69,9 +75,48 @@ size_t open_view_bytes(const struct open_view *v);
  * at `end`; numbers that are known already are passed over.  `text` is the
  * string before with n bytes of it shared, or NULL.  False: out of memory.
  */
-bool open_dict_mark(struct open_dict *d, enum open_kind kind,
+static inline bool open_dict_mark(struct open_dict *d, enum open_kind kind,
     uint32_t number, uint32_t record, uint32_t at, uint32_t end,
     const void *text, uint32_t shared);
+/* The same where a mark has to begin. */
+bool open_dict_mark_next(struct open_dict *d, enum open_kind kind,
+    uint32_t number, uint32_t record, uint32_t at, uint32_t end,
+    const void *text, uint32_t shared);
+/* How many symbols one mark of a scanned record stands for, at most. */
+static inline uint32_t
+open_mark_most(enum open_kind kind)
+{
+	return kind == OPEN_STRINGS ? OPEN_MARK_STRINGS : OPEN_MARK;
+}
+
+static inline bool
+open_dict_mark(struct open_dict *d, enum open_kind kind, uint32_t number,
+    uint32_t record, uint32_t at, uint32_t end, const void *text,
+    uint32_t shared)
+{
+	struct open_marks *m = &d->marks[kind];
+	struct open_mark *last = m->n > 0 ? &m->marks[m->n - 1] : NULL;
+
+	if (number < m->end)
+		return true;
+	if (last == NULL || last->record != record ||
+	    last->n >= open_mark_most(kind) ||
+	    last->first + last->n != number)
+		return open_dict_mark_next(d, kind, number, record, at, end,
+		    text, shared);
+	last->n++;
+	last->size = end - last->at;
+	m->end = number + 1;
+	return true;
+}
+
+/* The same of n elements from `number` on that stand from `at` to `end`, frames
+ * or nodes, unread; and reads what mark i stands for: what is malformed of it
+ * is lost. */
+bool open_dict_mark_unread(struct open_dict *d, enum open_kind kind,
+    uint32_t number, uint32_t n, uint32_t record, uint32_t at, uint32_t end);
+const struct err *open_dict_read(struct open_dict *d, enum open_kind kind,
+    uint32_t i, struct open_pages *pages);
 
 /* Element 0 of strings, label sets and nodes is known to all. */
 static inline uint32_t
@@ -89,7 +134,7 @@ bool open_names_need(const struct open_dict *d, struct open_view *v,
 
 /* Adds the number of nodes that are needed to *n: before any memory is taken
  * for them. */
-const struct err *open_names_collect(const struct open_dict *d,
+const struct err *open_names_collect(struct open_dict *d,
     struct open_view *v, struct open_pages *pages, uint64_t *n);
 /* Nothing is needed any more. */
 void open_names_rest(struct open_view *v);
@@ -99,7 +144,7 @@ void open_names_rest(struct open_view *v);
  * damaged records and stays INTERN_NONE; a frame or string of what is there
  * is "(lost)".  After an error nothing is needed any more.
  */
-const struct err *open_names_resolve(const struct open_dict *d,
+const struct err *open_names_resolve(struct open_dict *d,
     struct open_view *v, struct open_pages *pages, struct symtab *t);
 
 #endif

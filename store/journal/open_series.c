@@ -60,21 +60,36 @@ open_series_room(struct open_series *x, uint32_t service)
 	return true;
 }
 
+/* The service of a label set; INTERN_NONE: out of memory. */
+static uint32_t
+open_series_service(struct open_series *x, const struct symtab *t,
+    uint32_t set)
+{
+	const struct intern_item *name;
+	uint32_t i;
+
+	if (x->n > 0 && x->last_set == set)
+		return x->members[x->n - 1].service;
+	name = open_series_label(t, set);
+	if (name == NULL)
+		return 0;
+	i = intern_put(&x->names, t->strings.bytes.data + name->first,
+	    name->len);
+	return i == INTERN_NONE ? INTERN_NONE : i + 1;
+}
+
 static bool
 open_series_take_one(struct open_series *x, const struct symtab *t)
 {
 	const struct sym_series *s = symtab_series(t, x->n);
-	const struct intern_item *name = open_series_label(t, s->labels);
 	struct open_head head = {s->kind, s->name, s->unit};
-	struct open_member m = {.service = 0};
+	struct open_member m = {.service = open_series_service(x, t,
+	    s->labels)};
 	uint32_t *first;
 
 	x->heads.aligned = true;
 	m.head = intern_put(&x->heads, &head, sizeof(head));
-	if (name != NULL)
-		m.service = 1 + intern_put(&x->names,
-		    t->strings.bytes.data + name->first, name->len);
-	if (m.head == INTERN_NONE || (name != NULL && m.service == 0) ||
+	if (m.head == INTERN_NONE || m.service == INTERN_NONE ||
 	    !open_series_room(x, m.service) ||
 	    !array_room(&x->members, (size_t)x->n + 1, &x->cap))
 		return false;
@@ -83,6 +98,7 @@ open_series_take_one(struct open_series *x, const struct symtab *t)
 	m.next = *first;
 	*first = x->n;
 	x->members[x->n++] = m;
+	x->last_set = s->labels;
 	return true;
 }
 

@@ -42,6 +42,8 @@ struct open_series {
 	struct open_service *services;
 	struct open_member *members;
 	uint32_t n_services, cap_services, n, cap;
+	uint32_t last_set; /* label set of the last one: most of a service's
+	                    * come in a row */
 };
 
 void open_series_fini(struct open_series *x);

@@ -1,7 +1,8 @@
 /*
  * Scanning a record of an open journal: where its names stand, which series
  * it has, the numbers of its blocks.  What batch_decode_journal() refuses is
- * refused here.
+ * refused here, but for what is wrong in frames and nodes of a whole record:
+ * these are looked at when somebody asks for them, and are lost then.
  */
 #include "store/journal/open_skim.h"
 
@@ -359,6 +360,7 @@ skim_begin(struct skim *k, struct cur *c, uint8_t version)
 	cur_varint(c); /* slot length */
 	k->first = BATCH_FIRST;
 	k->plain = version < 2;
+	k->later &= !k->plain;
 	if (!k->plain)
 		batch_one_first(c, &dictionary, &k->first);
 	return c->bad ? NULL : skim_dict(k, dictionary);
@@ -434,7 +436,7 @@ openspan_take_within(struct openspan *o, const void *record, size_t size,
     uint64_t offset, const struct batch_form *form)
 {
 	struct skim k = {.o = o, .start = record,
-	    .record = o->pages.n_records};
+	    .record = o->pages.n_records, .later = form == &batch_of_journal};
 	const struct err *e;
 	uint8_t version;
 	struct cur c;

@@ -14,6 +14,8 @@ struct skim {
 	uint32_t base;        /* which begins here */
 	uint32_t record;
 	bool plain;           /* self-contained: the version before */
+	bool later;           /* of a journal: frames and nodes are read when
+	                       * somebody asks for them */
 	struct batch_first first;
 	size_t strings, frames, labels, nodes, series; /* ends of numbers */
 	struct buf text;

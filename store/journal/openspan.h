@@ -69,8 +69,7 @@ struct open_again {
 	uint32_t first, n; /* numbers; n 0: none */
 	uint32_t sum;
 	size_t bytes;
-	struct buf text;  /* strings: the last one */
-	uint16_t *depths; /* nodes: in the record */
+	struct buf text; /* strings: the last one */
 };
 
 /* Blocks of a strip whose entries are in memory: their places in a row. */
