@@ -132,6 +132,86 @@ steps_block(const struct plan_piece *p, uint32_t number,
 	return e;
 }
 
+/* ---- the newest of all ---- */
+
+/* The newest block of a series in the file, where it is kept; NULL: it is
+ * not. */
+static const struct block *
+newest_kept(const struct reader_file *f, uint32_t number)
+{
+	uint32_t i = map64_get(&f->newest.places, number);
+
+	return i == INTERN_NONE ? NULL : &f->newest.blocks[i];
+}
+
+/* Slot by slot: the last one is the newest. */
+static const struct err *
+newest_find(const struct plan_piece *p, uint32_t number,
+    struct block *found, bool *any)
+{
+	uint64_t at = p->start, end = at + seg_slots(p->level);
+	const struct err *e = NULL;
+	const struct block *b;
+
+	while (e == NULL && at < end && reader_may_have(p->file, number, at)) {
+		e = sealed_seek(p->file->sealed, number, 0, at, &b);
+		if (e == NULL && b == NULL &&
+		    !reader_ends_at(p->file, number, at))
+			return err_nomem();
+		if (e != NULL || b == NULL || b->start >= end)
+			break;
+		*found = *b;
+		*any = true;
+		at = b->start + 1;
+	}
+	return e;
+}
+
+/* Keeps what the file has nothing behind; where there is no memory for it, it
+ * is read again. */
+static void
+newest_keep(const struct plan_piece *p, uint32_t number,
+    const struct block *b)
+{
+	struct reader_newest *x = &p->file->newest;
+	const struct manifest_file *m = &p->file->entry;
+
+	if ((b->start + 1 < m->first + m->slots &&
+	    reader_may_have(p->file, number, b->start + 1)) ||
+	    !array_room(&x->blocks, (size_t)x->n + 1, &x->cap) ||
+	    !map64_add(&x->places, number, x->n))
+		return;
+	x->blocks[x->n] = *b;
+	x->blocks[x->n++].entries = cur_of(NULL, 0);
+}
+
+/* The piece's block as far as its newest number goes. */
+static const struct err *
+steps_newest(struct steps *t, const struct plan_piece *p, uint32_t number,
+    const struct block **b)
+{
+	const struct block *kept = newest_kept(p->file, number);
+	const struct err *e;
+	bool any = false;
+
+	*b = NULL;
+	if (kept != NULL && p->start > kept->start)
+		return NULL;
+	if (kept != NULL && kept->start < p->start + seg_slots(p->level)) {
+		*b = kept;
+		return NULL;
+	}
+	if (p->level > 1 || p->file->sealed->meta.base > 0)
+		return steps_block(p, number, b);
+	e = newest_find(p, number, &t->found, &any);
+	if (e != NULL || !any)
+		return e;
+	if (kept == NULL)
+		newest_keep(p, number, &t->found);
+	*b = &t->found;
+	return NULL;
+}
+
 /* One piece for steps_each_file(); *open rises to where it has something. */
 static const struct err *
 steps_piece(struct steps *t, const struct plan_piece *p, uint32_t series,
@@ -144,7 +224,8 @@ steps_piece(struct steps *t, const struct plan_piece *p, uint32_t series,
 	if (number == INTERN_NONE || p->file->sealed == NULL ||
 	    p->start + seg_slots(p->level) < *open)
 		return NULL;
-	e = steps_block(p, number, &b);
+	e = t->newest && t->numbers ? steps_newest(t, p, number, &b)
+	                            : steps_block(p, number, &b);
 	if (e == NULL && b != NULL) {
 		if (t->newest && b->count > 0 && b->start >= *open)
 			*open = b->start + 1;
@@ -261,6 +342,7 @@ steps_try(struct store *s, const struct steps_query *q, size_t *n)
 
 	*n = 0;
 	t.newest = q->newest;
+	t.numbers = q->kinds == READER_METRICS;
 	t.plan.selector = q->selector;
 	t.plan.kinds = q->kinds;
 	if (e == NULL)

@@ -23,6 +23,8 @@ struct steps {
 	uint64_t from, until, step; /* slots */
 	size_t n;
 	bool newest;
+	bool numbers; /* blocks have no entries */
+	struct block found; /* private */
 };
 
 /* Checks that borders and step are whole slots and the points not too many;

@@ -37,6 +37,14 @@ struct reader_series_map {
 	bool all[INDEX_LISTS];       /* and of all heads */
 };
 
+/* The newest blocks of series of a file, of one slot each: who asks for them
+ * does so again in a moment. */
+struct reader_newest {
+	struct map64 places; /* the file's series -> which block */
+	struct block *blocks;
+	uint32_t n, cap;
+};
+
 /* A sealed file of the manifest; opened when it is first needed. */
 struct reader_file {
 	struct manifest_file entry;
@@ -53,6 +61,7 @@ struct reader_file {
 	uint64_t *ends;         /* by series: a slot from which on it is known
 	                         * to have nothing; NULL: of none */
 	struct roster_file *roster; /* NULL: no list has read it yet */
+	struct reader_newest newest;
 	bool unnamed;           /* name all stacks next time */
 	uint64_t asked;         /* number of the last reader_need_names() */
 	uint64_t used, before; /* numbers of the last two requests that did */

@@ -21,6 +21,9 @@ reader_close_file(struct reader_file *f)
 	free(f->large);
 	free(f->ends);
 	roster_file_free(f->roster);
+	map64_fini(&f->newest.places);
+	free(f->newest.blocks);
+	f->newest = (struct reader_newest){0};
 	f->sealed = NULL;
 	f->ends = NULL;
 	f->roster = NULL;
@@ -49,6 +52,8 @@ reader_file_bytes(const struct reader_file *f)
 	        openspan_bytes(&f->names) + reader_series_map_bytes(f) +
 	        (f->ends == NULL ? 0 : f->sealed->n_series * sizeof(*f->ends)) +
 	        roster_file_bytes(f->roster) +
+	        f->newest.places.cap * sizeof(*f->newest.places.pairs) +
+	        f->newest.cap * sizeof(*f->newest.blocks) +
 	        (f->named == NULL ? 0 : f->sealed->n_series / 4 +
 	            f->sealed->n_stacks * sizeof(*f->stack_nodes));
 }
