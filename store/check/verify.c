@@ -102,6 +102,25 @@ verify_zero(struct verify *v, const struct sealed *f)
 	return zero;
 }
 
+/* Folds what a block of a level is made of into *sum. */
+static const struct err *
+verify_children(struct verify *v, struct sealed *f, uint32_t series,
+    unsigned level, uint64_t start, struct block *sum, bool *fine)
+{
+	const struct err *e = NULL;
+	const struct block *child;
+
+	for (uint64_t at = start; e == NULL;) {
+		e = sealed_part(f, series, level, start, &at, &child);
+		if (e != NULL || child == NULL)
+			break;
+		block_fold(verify_kind(f, series), sum, child,
+		    f->meta.slot_ns);
+		*fine &= verify_entries(v, f, series, child, -1);
+	}
+	return e;
+}
+
 /* One block of a higher level against its children. */
 static const struct err *
 verify_parent(struct verify *v, struct sealed *f, uint32_t series,
@@ -113,14 +132,8 @@ verify_parent(struct verify *v, struct sealed *f, uint32_t series,
 	bool fine = verify_entries(v, f, series, &parent, 1);
 
 	for (unsigned i = 0; i < 4 && e == NULL; i++) {
-		const struct block *child;
-
-		e = sealed_block(f, series, level - 1,
-		    parent.start + i * seg_slots(level - 1), &child);
-		if (e != NULL || child == NULL)
-			continue;
-		block_fold(kind, &sum, child, f->meta.slot_ns);
-		fine &= verify_entries(v, f, series, child, -1);
+		e = verify_children(v, f, series, level - 1, parent.start +
+		    i * seg_slots(level - 1), &sum, &fine);
 	}
 	fine &= verify_zero(v, f);
 	if (e == NULL && (!fine || !verify_same_numbers(kind, &parent, &sum)))

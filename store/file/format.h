@@ -28,8 +28,10 @@
  * pages are full; the second and later ones have their number (be32) behind
  * the key.  In files of version 1 chunks have 1,000 bytes and are as they are.
  *
- * meta        varints: version (2), slot length in ns, first slot, slots of
- *             the span; u8 lowest level, u8 highest level; varint end of
+ * meta        varints: version (3), slot length in ns, first slot, slots of
+ *             the span; u8 lowest level, u8 highest level; varint levels
+ *             that it holds of these, 1 << level each (before version 3
+ *             not told: all); varint end of
  *             the newest slot with data; varint number of its name, so
  *             that no copy of another file is taken for it; varint bytes
  *             of memory that names take (files of before end without
@@ -98,9 +100,10 @@
  *	           30 | 0f 04 | f1 14
  *	           (3-0, 1-1) (0, 15: 20-16=4) (15: 35-15=20, 2-1)
  *
- * A file's span is 4^k slots, aligned; it holds levels 0 to k of them.  A
- * late file has the same form and span as a full one (4,096 slots).  The
- * summary holds levels 6 and up of all completed spans.
+ * A file's span is 4^k slots, aligned; it holds level 0 of them, and of more
+ * than 64 slots every second level up to k: a block of another is the sum of
+ * those below it.  A late file has the same form and span as a full one (4,096
+ * slots).  The summary holds levels 6 and up of all completed spans.
  *
  * CUTTING A SLOT  Of a stack's value v in a slot of length L the part [a, b)
  * is floor(v*b/L + h) - floor(v*a/L + h) with h = H / 2^64, H = the hash of
@@ -109,8 +112,8 @@
  * first.  Partitions of a slot add up to it, whatever the borders.
  *
  * VERSIONS  A reader refuses files of a version that it does not know; each
- * kind has its own: the store in the manifest's first line (now 5), sealed
- * files in meta (2), journals (2) and batches (1) in their magic.  Whoever
+ * kind has its own: the store in the manifest's first line (now 6), sealed
+ * files in meta (3), journals (2) and batches (1) in their magic.  Whoever
  * raises one of them raises the manifest's: an older program then refuses the
  * store as a whole and changes nothing.  Within a version nothing changes
  * meaning, and what an older one wrote stays readable: stores of each are
@@ -119,7 +122,7 @@
 #ifndef STORE_FORMAT_H
 #define STORE_FORMAT_H
 
-#define FORMAT_VERSION 2
+#define FORMAT_VERSION 3
 
 #define FORMAT_SEAL_LEVEL 3    /* a journal covers 4^3 = 64 slots, */
 #define FORMAT_SHORT_LEVEL 2   /* or 4^2 = 16 where much is written */

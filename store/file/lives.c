@@ -83,7 +83,7 @@ const struct err *
 lives_of_blocks(struct sealed *f, struct lives *out)
 {
 	unsigned level = lives_level(f->meta.base, f->meta.top,
-	    f->meta.first + f->meta.slots);
+	    f->meta.levels, f->meta.first + f->meta.slots);
 	uint64_t slots = seg_slots(level);
 	const struct err *e = NULL;
 

@@ -1,9 +1,10 @@
 /*
  * When the services of a file lived, and each of their profiles, in blocks of
  * one level: of a summary its lowest, so that who lists services over months
- * reads this and none of their blocks; else of a sixteenth of the span, for
- * whoever wants to know which of thousands of services an hour concerns.  The
- * bytes are format.h's `lives`; files that are small or old have none.
+ * reads this and none of their blocks; else of a sixteenth of the span, or the
+ * next lower one that the file has, for whoever wants to know which of
+ * thousands of services an hour concerns.  The bytes are format.h's `lives`;
+ * files that are small or old have none.
  */
 #ifndef STORE_LIVES_H
 #define STORE_LIVES_H
@@ -32,14 +33,15 @@ struct lives {
 	uint8_t level;
 };
 
-/* The level that a file of these levels tells of, whose span ends with slot
- * `end`: all of its blocks are complete. */
+/* The level that a file with these `levels` (1 << level each) tells of, whose
+ * span ends with slot `end`: all of its blocks are complete. */
 static inline unsigned
-lives_level(unsigned base, unsigned top, uint64_t end)
+lives_level(unsigned base, unsigned top, uint32_t levels, uint64_t end)
 {
 	unsigned level = base > 0 || top < 2 ? base : top - 2;
 
-	while (level > base && seg_align(end, level) != end)
+	while (level > base && (seg_align(end, level) != end ||
+	        (levels >> level & 1) == 0))
 		level--;
 	return level;
 }

@@ -17,7 +17,7 @@
 #include "store/base/buf.h"
 #include "store/base/err.h"
 
-#define MANIFEST_VERSION 5
+#define MANIFEST_VERSION 6
 #define MANIFEST_MAX (4u << 20)
 
 static const char *const manifest_kinds[] = {"span", "late", "summary",

@@ -2,7 +2,7 @@
  * The manifest: the one file that says what the store is.  Text, a line a
  * thing, the last one a CRC-32C of all before it; replaced by rename.
  *
- *	memlens 5
+ *	memlens 6
  *	generation 12
  *	slot_ns 10000000000
  *	fine_from 0
@@ -25,8 +25,8 @@
  *
  * The version is that of the store: in version 1 journals are "MLJ1"
  * (journal.h), gaps came with 3, numbers in journals ("MLJ3") with 4, sealed
- * files of version 2 with 5.  Older versions are read; a writer makes the
- * newest.
+ * files of version 2 with 5, of version 3 with 6.  Older versions are read; a
+ * writer makes the newest.
  */
 #ifndef STORE_MANIFEST_H
 #define STORE_MANIFEST_H

@@ -90,6 +90,20 @@ sealed_read_stream(struct sealed *f, enum sealed_stream stream,
 	return e;
 }
 
+/* Before version 3 all of them; 0: malformed. */
+static uint32_t
+sealed_read_levels(struct cur *c, const struct sealed_meta *m)
+{
+	uint64_t all, levels;
+
+	if (m->top > SEG_MAX_LEVEL || m->base > m->top)
+		return 0;
+	all = (UINT64_C(2) << m->top) - (UINT64_C(1) << m->base);
+	levels = m->version > 2 ? cur_varint(c) : all;
+	return (levels & ~all) == 0 && levels >> m->base & 1
+	    ? (uint32_t)levels : 0;
+}
+
 static const struct err *
 sealed_read_meta(struct sealed *f, struct buf *bytes)
 {
@@ -112,13 +126,14 @@ sealed_read_meta(struct sealed *f, struct buf *bytes)
 	m->slots = cur_varint(&c);
 	m->base = cur_u8(&c);
 	m->top = cur_u8(&c);
+	m->levels = sealed_read_levels(&c, m);
 	m->until = cur_varint(&c);
 	m->number = cur_left(&c) > 0 ? cur_varint(&c) : 0;
 	m->names = cur_left(&c) > 0 ? cur_varint(&c) : 0;
 	m->slot_ns = (int64_t)slot_ns;
-	if (c.bad || m->top > SEG_MAX_LEVEL || m->base > m->top ||
-	    slot_ns == 0 || slot_ns > INT64_MAX / 2 || m->first >> 40 ||
-	    m->slots >> 40 || m->until >> 40)
+	if (c.bad || m->levels == 0 || slot_ns == 0 ||
+	    slot_ns > INT64_MAX / 2 || m->first >> 40 || m->slots >> 40 ||
+	    m->until >> 40)
 		return err_new(ERR_FORMAT, (int)(c.p - bytes->data),
 		    "the file's meta record is malformed");
 	return NULL;
@@ -492,7 +507,7 @@ sealed_seek(struct sealed *f, uint32_t series, unsigned level, uint64_t slot,
 	size_t low = 0, high;
 
 	*block = NULL;
-	if (level < f->meta.base || level > f->meta.top)
+	if (level > SEG_MAX_LEVEL || (f->meta.levels >> level & 1) == 0)
 		return NULL;
 	e = sealed_find_strip(f, series, level, slot, &t);
 	if (e != NULL || t == NULL)
@@ -519,5 +534,42 @@ sealed_block(struct sealed *f, uint32_t series, unsigned level, uint64_t slot,
 
 	if (e == NULL && *block != NULL && (*block)->start != slot)
 		*block = NULL;
+	return e;
+}
+
+/* The highest level that the file has, at most `level`. */
+static unsigned
+sealed_held(const struct sealed *f, unsigned level)
+{
+	while ((f->meta.levels >> level & 1) == 0)
+		level--;
+	return level;
+}
+
+uint64_t
+sealed_part_slots(const struct sealed *f, unsigned level)
+{
+	return level < f->meta.base || level > f->meta.top
+	    ? 0 : seg_slots(sealed_held(f, level));
+}
+
+const struct err *
+sealed_part(struct sealed *f, uint32_t series, unsigned level,
+    uint64_t start, uint64_t *at, const struct block **block)
+{
+	uint64_t until = start + seg_slots(level);
+	uint64_t each = sealed_part_slots(f, level);
+	const struct err *e;
+
+	*block = NULL;
+	if (each == 0 || *at >= until)
+		return NULL;
+	e = sealed_seek(f, series, sealed_held(f, level), *at, block);
+	if (*block == NULL)
+		*at = UINT64_MAX;
+	else if ((*block)->start >= until)
+		*block = NULL;
+	else
+		*at = (*block)->start + each;
 	return e;
 }

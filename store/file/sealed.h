@@ -34,7 +34,9 @@ struct sealed_meta {
 	uint64_t version;      /* of the file; writers need not say it */
 	int64_t slot_ns;
 	uint64_t first, slots; /* the span that it covers, in slots */
-	unsigned base, top;    /* levels that it holds */
+	unsigned base, top;    /* the lowest and highest level that it has, */
+	uint32_t levels;       /* which of them, 1 << level each; writers need
+	                        * not say it */
 	uint64_t until;        /* end of its newest slot with data */
 	uint64_t number;       /* of its name; 0: older files do not say */
 	uint64_t names;        /* bytes of memory that its dictionary and the
@@ -116,6 +118,20 @@ const struct err *sealed_seek(struct sealed *f, uint32_t series,
 /* The same, but only the block that begins exactly there. */
 const struct err *sealed_block(struct sealed *f, uint32_t series,
     unsigned level, uint64_t slot, const struct block **block);
+
+/* Which levels a new file has of those from base to top. */
+uint32_t sealed_levels(unsigned base, unsigned top);
+/*
+ * What the block of (series, level) at `start` is made of, one after the
+ * other: itself, or blocks of the highest level below it that the file has.
+ * *at is `start` to begin with; *block is NULL behind the last, and lives as
+ * above.  *at is UINT64_MAX then where the series has none later either.
+ */
+const struct err *sealed_part(struct sealed *f, uint32_t series,
+    unsigned level, uint64_t start, uint64_t *at,
+    const struct block **block);
+/* The slots that each of them covers; 0: it has none of that level. */
+uint64_t sealed_part_slots(const struct sealed *f, unsigned level);
 
 /* The keys of a strip (series, level, start of its last block) and of a chunk
  * of a stream; behind them the number of a piece that is not the first. */

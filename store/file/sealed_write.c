@@ -7,11 +7,31 @@
 #include "store/base/err.h"
 #include "store/file/dbfile.h"
 #include "store/file/deflate.h"
+#include "store/file/format.h"
 #include "store/file/sealed.h"
 
 /* A full page is split before its last record, so that records are small. */
 #define SEALED_PIECE 1000
 #define SEALED_SMALL 1000 /* bytes of a strip that is bundled */
+
+/*
+ * A parent tells nothing that its children do not, and costs most where there
+ * is least to be folded: stacks that were seen once.  So short files, which
+ * are merged within hours, have their slots alone, and others every second
+ * level: sixteen blocks are added in the place of four.  What is above spans is
+ * kept for good and read by whoever asks for months.
+ */
+uint32_t
+sealed_levels(unsigned base, unsigned top)
+{
+	uint32_t levels = 0;
+
+	for (unsigned l = base; l <= top; l++)
+		if (base > 0 || l == 0 ||
+		    (top > FORMAT_SEAL_LEVEL && l % 2 == 0))
+			levels |= UINT32_C(1) << l;
+	return levels;
+}
 
 void
 sealed_strip_key(struct buf *key, uint32_t series, unsigned level,

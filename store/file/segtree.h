@@ -10,7 +10,8 @@
  *
  * There is no top: a level exists as soon as its first block is complete.
  * A range [a, b) is covered by at most three blocks a level on its way up
- * and three on its way down: 6 log4(n) = 3 log2(n).
+ * and three on its way down: 6 log4(n) = 3 log2(n).  Where a file does not
+ * have a level, a block of it is read as those below (sealed_part()).
  */
 #ifndef STORE_SEGTREE_H
 #define STORE_SEGTREE_H

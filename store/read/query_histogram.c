@@ -20,13 +20,46 @@ struct histogram_run {
 	bool falls; /* the entries' steps do not rise all the way */
 };
 
+static int
+histogram_compare(const void *a, const void *b)
+{
+	const struct histogram_cell *x = a, *y = b;
+
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
+}
+
+/* Each bucket of a step once, of entries that are in order. */
+static void
+histogram_fold(struct histogram_run *r)
+{
+	struct histogram_cell *c = r->entries;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_entries; i++) {
+		if (n > 0 && histogram_compare(&c[n - 1], &c[i]) == 0)
+			c[n - 1].count += c[i].count;
+		else
+			c[n++] = c[i];
+	}
+	r->n_entries = n;
+}
+
 static const struct err *
 histogram_add(struct histogram_run *r, size_t step, uint32_t bucket,
     int128 count)
 {
-	if (r->n_entries >= r->max_entries)
-		return err_field(ERR_REQUEST, 413, "step", "more than %zu "
-		    "buckets: ask for a longer step", r->max_entries);
+	if (r->n_entries >= r->max_entries) {
+		qsort(r->entries, r->n_entries, sizeof(*r->entries),
+		    histogram_compare);
+		histogram_fold(r);
+		r->falls = false;
+		if (r->n_entries > r->max_entries / 4 * 3)
+			return err_field(ERR_REQUEST, 413, "step",
+			    "more than %zu buckets: ask for a longer step",
+			    r->max_entries / 4 * 3);
+	}
 	if (!array_room(&r->entries, r->n_entries + 1, &r->cap_entries))
 		return err_nomem();
 	r->falls |= r->n_entries > 0 &&
@@ -65,16 +98,6 @@ histogram_block(void *arg, size_t step, const struct block *b, uint64_t slots)
 	p->sum += b->sum;
 	p->slots += slots;
 	return e;
-}
-
-static int
-histogram_compare(const void *a, const void *b)
-{
-	const struct histogram_cell *x = a, *y = b;
-
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
 }
 
 /* The middle of a bucket, which no value in it is further from than half of
@@ -239,21 +262,13 @@ histogram_merge(void *arg, struct steps *t, uint32_t series, size_t at,
 	return NULL;
 }
 
-/* The entries as cells, each bucket of a step once. */
+/* The entries as cells. */
 static void
-histogram_fold(struct histogram_run *r)
+histogram_give_cells(struct histogram_run *r)
 {
-	struct histogram_cell *c = r->entries;
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->n_entries; i++) {
-		if (n > 0 && histogram_compare(&c[n - 1], &c[i]) == 0)
-			c[n - 1].count += c[i].count;
-		else
-			c[n++] = c[i];
-	}
-	r->all[0].cells = c;
-	r->all[0].n_cells = n;
+	histogram_fold(r);
+	r->all[0].cells = r->entries;
+	r->all[0].n_cells = r->n_entries;
 	r->entries = NULL;
 }
 
@@ -272,7 +287,7 @@ store_query_histogram(struct store *s, const struct histogram_query *q,
 	if (e == NULL && q->merge && *n > 0) {
 		r.points = r.all[0].points;
 		histogram_rank_all(&r);
-		histogram_fold(&r);
+		histogram_give_cells(&r);
 	}
 	free(r.entries);
 	*out = r.all;

@@ -158,8 +158,7 @@ query_see(struct query *q, const struct plan_piece *p, uint32_t number,
 	const struct err *e = NULL;
 	const struct block *b;
 
-	if (q->seen.bits == NULL || p->level < file->meta.base ||
-	    file->meta.base > 0) {
+	if (q->seen.bits == NULL || file->meta.base > 0) {
 		q->coarse += observations < until - p->start
 		    ? observations : until - p->start;
 		return NULL;
@@ -176,39 +175,55 @@ query_see(struct query *q, const struct plan_piece *p, uint32_t number,
 }
 
 static const struct err *
+query_add_block(struct query *q, struct reader_file *f,
+    const struct block *b, struct node_values *into)
+{
+	struct entry_reader r = {b->entries, 0};
+	uint32_t key, node;
+	int128 value;
+
+	q->out->blocks++;
+	while (entry_next(&r, &key, &value)) {
+		if (key >= f->sealed->n_stacks) {
+			r.c.bad = true;
+			break;
+		}
+		node = f->stack_nodes[key];
+		if (node == INTERN_NONE)
+			return reader_unnamed(f);
+		node_values_add(into, node, value);
+	}
+	return r.c.bad ? reader_failed(q->s, f, err_new(ERR_FORMAT, 0,
+	    "a block is malformed")) : NULL;
+}
+
+static const struct err *
 query_add_piece(struct query *q, const struct plan_piece *p, uint32_t series,
     struct node_values *into)
 {
-	uint32_t number = reader_series(p->file, series), key, node;
-	struct entry_reader r;
+	uint32_t number = reader_series(p->file, series);
+	uint64_t at = p->start, observations = 0;
+	const struct err *e = NULL;
 	const struct block *b;
-	const struct err *e;
-	int128 value;
+	bool any = false;
 
 	if (number == INTERN_NONE || p->file->sealed == NULL)
 		return NULL;
-	e = sealed_block(p->file->sealed, number, p->level, p->start, &b);
-	if (e == NULL && b == NULL)
-		return NULL;
-	if (e == NULL) {
-		r = (struct entry_reader){b->entries, 0};
-		q->observations += b->count;
-		q->out->blocks++;
-		while (entry_next(&r, &key, &value)) {
-			if (key >= p->file->sealed->n_stacks) {
-				r.c.bad = true;
-				break;
-			}
-			node = p->file->stack_nodes[key];
-			if (node == INTERN_NONE)
-				return reader_unnamed(p->file);
-			node_values_add(into, node, value);
-		}
-		if (r.c.bad)
-			e = err_new(ERR_FORMAT, 0, "a block is malformed");
-		else
-			e = query_see(q, p, number, b->count);
+	while (e == NULL) {
+		e = sealed_part(p->file->sealed, number, p->level, p->start,
+		    &at, &b);
+		if (e != NULL)
+			return reader_failed(q->s, p->file, e);
+		if (b == NULL)
+			break;
+		any = true;
+		observations += b->count;
+		e = query_add_block(q, p->file, b, into);
 	}
+	q->observations += observations;
+	if (e != NULL || !any)
+		return e;
+	e = query_see(q, p, number, observations);
 	return e == NULL ? NULL : reader_failed(q->s, p->file, e);
 }
 

@@ -113,22 +113,21 @@ struct steps_to {
 	void *arg;
 };
 
-/* The block of a piece, if the series has it. */
+/* The next block of a piece, if the series has one; *at: where to go on. */
 static const struct err *
-steps_block(const struct plan_piece *p, uint32_t number,
+steps_block(const struct plan_piece *p, uint32_t number, uint64_t *at,
     const struct block **b)
 {
 	const struct err *e;
+	uint64_t from = *at;
 
 	*b = NULL;
-	if (!reader_may_have(p->file, number, p->start))
+	if (!reader_may_have(p->file, number, from))
 		return NULL;
-	e = sealed_seek(p->file->sealed, number, p->level, p->start, b);
-	if (e == NULL && *b == NULL &&
-	    !reader_ends_at(p->file, number, p->start))
+	e = sealed_part(p->file->sealed, number, p->level, p->start, at, b);
+	if (e == NULL && *at == UINT64_MAX &&
+	    !reader_ends_at(p->file, number, from))
 		return err_nomem();
-	if (*b != NULL && (*b)->start != p->start)
-		*b = NULL;
 	return e;
 }
 
@@ -185,24 +184,27 @@ newest_keep(const struct plan_piece *p, uint32_t number,
 	x->blocks[x->n++].entries = cur_of(NULL, 0);
 }
 
+/* Need no other blocks of a piece be read? */
+static bool
+newest_is_enough(const struct plan_piece *p, const struct block *kept)
+{
+	return (p->level <= 1 && p->file->sealed->meta.base == 0) ||
+	    (kept != NULL && kept->start < p->start + seg_slots(p->level));
+}
+
 /* The piece's block as far as its newest number goes. */
 static const struct err *
 steps_newest(struct steps *t, const struct plan_piece *p, uint32_t number,
-    const struct block **b)
+    const struct block *kept, const struct block **b)
 {
-	const struct block *kept = newest_kept(p->file, number);
 	const struct err *e;
 	bool any = false;
 
 	*b = NULL;
-	if (kept != NULL && p->start > kept->start)
-		return NULL;
 	if (kept != NULL && kept->start < p->start + seg_slots(p->level)) {
-		*b = kept;
+		*b = kept->start < p->start ? NULL : kept;
 		return NULL;
 	}
-	if (p->level > 1 || p->file->sealed->meta.base > 0)
-		return steps_block(p, number, b);
 	e = newest_find(p, number, &t->found, &any);
 	if (e != NULL || !any)
 		return e;
@@ -212,24 +214,43 @@ steps_newest(struct steps *t, const struct plan_piece *p, uint32_t number,
 	return NULL;
 }
 
+static const struct err *
+steps_give(const struct steps *t, const struct plan_piece *p,
+    const struct block *b, uint64_t slots, uint64_t *open,
+    const struct steps_to *to)
+{
+	if (t->newest && b->count > 0 && b->start >= *open)
+		*open = b->start + 1;
+	return to->fn(to->arg, p->step, b, slots);
+}
+
 /* One piece for steps_each_file(); *open rises to where it has something. */
 static const struct err *
 steps_piece(struct steps *t, const struct plan_piece *p, uint32_t series,
     uint64_t *open, const struct steps_to *to)
 {
 	uint32_t number = reader_series(p->file, series);
-	const struct err *e;
-	const struct block *b;
+	uint64_t at = p->start, slots = seg_slots(p->level);
+	const struct block *b = NULL, *kept;
+	const struct err *e = NULL;
+	bool newest = t->newest && t->numbers;
 
 	if (number == INTERN_NONE || p->file->sealed == NULL ||
-	    p->start + seg_slots(p->level) < *open)
+	    p->start + slots < *open)
 		return NULL;
-	e = t->newest && t->numbers ? steps_newest(t, p, number, &b)
-	                            : steps_block(p, number, &b);
-	if (e == NULL && b != NULL) {
-		if (t->newest && b->count > 0 && b->start >= *open)
-			*open = b->start + 1;
-		e = to->fn(to->arg, p->step, b, seg_slots(p->level));
+	kept = newest ? newest_kept(p->file, number) : NULL;
+	if (newest && newest_is_enough(p, kept)) {
+		e = steps_newest(t, p, number, kept, &b);
+		if (e == NULL && b != NULL)
+			e = steps_give(t, p, b, slots, open, to);
+		return e == NULL ? NULL : reader_failed(t->s, p->file, e);
+	}
+	slots = sealed_part_slots(p->file->sealed, p->level);
+	while (e == NULL) {
+		e = steps_block(p, number, &at, &b);
+		if (e != NULL || b == NULL)
+			break;
+		e = steps_give(t, p, b, slots, open, to);
 	}
 	return e == NULL ? NULL : reader_failed(t->s, p->file, e);
 }

@@ -313,18 +313,21 @@ static const struct err *
 totals_add_piece(struct totalling *t, const struct plan_piece *p)
 {
 	uint32_t number = reader_series(p->file, t->now);
+	const struct err *e = NULL;
 	const struct block *b;
-	const struct err *e;
+	uint64_t at = p->start;
 
-	if (number == INTERN_NONE || p->file->sealed == NULL)
-		return NULL;
-	e = sealed_block(p->file->sealed, number, p->level, p->start, &b);
-	if (e == NULL && b == NULL)
-		return NULL;
-	if (e != NULL)
-		return reader_failed(t->s, p->file, e);
-	t->observed[p->step] += b->count;
-	return totals_add_block(t, p->file, b, p->step);
+	while (number != INTERN_NONE && p->file->sealed != NULL && e == NULL) {
+		e = sealed_part(p->file->sealed, number, p->level, p->start,
+		    &at, &b);
+		if (e != NULL)
+			return reader_failed(t->s, p->file, e);
+		if (b == NULL)
+			break;
+		t->observed[p->step] += b->count;
+		e = totals_add_block(t, p->file, b, p->step);
+	}
+	return e;
 }
 
 static const struct err *

@@ -195,6 +195,8 @@ names_each_block(struct names_want *w, uint32_t number, names_block_fn *fn)
 	const struct block *b;
 
 	for (unsigned l = f->meta.top + 1; l-- > f->meta.base && e == NULL;) {
+		if ((f->meta.levels >> l & 1) == 0)
+			continue;
 		until = l > f->meta.base ? seg_align(end, l) : UINT64_MAX;
 		while (e == NULL && at < until) {
 			e = sealed_seek(f, number, l, at, &b);
@@ -217,13 +219,15 @@ names_want_pieces(struct names_want *w, const struct plan *p, uint32_t number)
 
 	for (size_t i = 0; i < p->n && e == NULL; i++) {
 		const struct plan_piece *x = &p->pieces[i];
+		uint64_t at = x->start;
 
-		if (x->file != w->f)
-			continue;
-		e = sealed_block(w->f->sealed, number, x->level, x->start,
-		    &b);
-		if (e == NULL && b != NULL)
+		while (x->file == w->f && e == NULL) {
+			e = sealed_part(w->f->sealed, number, x->level,
+			    x->start, &at, &b);
+			if (e != NULL || b == NULL)
+				break;
 			e = names_want_block(w, b);
+		}
 	}
 	return e;
 }

@@ -51,27 +51,39 @@ loud_own_series(struct loud_count *c)
 	}
 }
 
-/* The block of the highest level is of all that a file has of a series. */
 static const struct err *
-loud_own_stacks(struct loud_count *c, uint32_t series)
+loud_own_block(struct loud_count *c, uint32_t series, const struct block *b)
 {
-	struct sealed *f = c->f;
-	const struct block *b;
-	const struct err *e = sealed_block(f, series, f->meta.top,
-	    f->meta.first, &b);
-	struct entry_reader r;
+	const struct sealed *f = c->f;
+	struct entry_reader r = {b->entries, 0};
 	uint32_t key;
 	int128 value;
 
-	if (e != NULL || b == NULL)
-		return e;
-	r = (struct entry_reader){b->entries, 0};
 	while (entry_next(&r, &key, &value)) {
 		if (key >= f->n_stacks)
 			return err_new(ERR_FORMAT, 0, "a block is malformed");
 		loud_add(&c->nodes[f->stack_nodes[key]], c->series[series]);
 	}
 	return r.c.bad ? err_new(ERR_FORMAT, 0, "a block is malformed") : NULL;
+}
+
+/* The block of the highest level is of all that a file has of a series. */
+static const struct err *
+loud_own_stacks(struct loud_count *c, uint32_t series)
+{
+	struct sealed *f = c->f;
+	uint64_t at = f->meta.first;
+	const struct err *e = NULL;
+	const struct block *b;
+
+	while (e == NULL) {
+		e = sealed_part(f, series, f->meta.top, f->meta.first, &at,
+		    &b);
+		if (e != NULL || b == NULL)
+			break;
+		e = loud_own_block(c, series, b);
+	}
+	return e;
 }
 
 /* Parents come before their children. */

@@ -11,7 +11,9 @@
 #include "store/file/dbfile.h"
 #include "store/model/histogram.h"
 
-#define SALVAGE_BREAKS 256 /* of one file: then the rest is lost */
+/* Of one file: then the rest is lost.  A page has hundreds of small series,
+ * each of which is looked for twice. */
+#define SALVAGE_BREAKS 4096
 
 bool
 salvage_is_damage(const struct err *e)

@@ -128,7 +128,7 @@ seal_put_marks(struct seal *s)
 		e = sealed_put_stream(s->db, &s->key, SEALED_SERIES, &bytes);
 	s->index = (struct series_index){.bytes = bytes, .whole = true};
 	s->lives.level = (uint8_t)lives_level(s->meta->base, s->meta->top,
-	    s->meta->first + s->meta->slots);
+	    s->levels, s->meta->first + s->meta->slots);
 	return e == NULL ? series_index_open(&s->index) : e;
 }
 
@@ -211,6 +211,7 @@ seal_put_meta(struct seal *s)
 	buf_put_varint(&s->bytes, m->slots);
 	buf_put_u8(&s->bytes, (uint8_t)m->base);
 	buf_put_u8(&s->bytes, (uint8_t)m->top);
+	buf_put_varint(&s->bytes, s->levels);
 	buf_put_varint(&s->bytes, s->result->until);
 	buf_put_varint(&s->bytes, m->number);
 	buf_put_varint(&s->bytes, s->result->names);
@@ -302,6 +303,7 @@ seal_build(const char *path, const struct sealed_meta *meta,
 	if (s == NULL)
 		return err_nomem();
 	s->meta = meta;
+	s->levels = sealed_levels(meta->base, meta->top);
 	s->result = result;
 	s->n_inputs = n;
 	s->inputs = calloc(n + 1, sizeof(*s->inputs));

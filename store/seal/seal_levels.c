@@ -133,7 +133,7 @@ seal_flush_strip(struct seal *s, uint32_t series, struct accumulator *a)
 static const struct err *
 seal_release(struct seal *s, uint32_t series, unsigned level)
 {
-	struct buf *held = &s->levels[level].held;
+	struct buf *held = &s->level[level].held;
 	struct cur c = cur_of(held->data, held->len);
 	const struct err *e = NULL;
 
@@ -152,22 +152,33 @@ seal_release(struct seal *s, uint32_t series, unsigned level)
 static const struct err *seal_open_block(struct seal *s, uint32_t series,
     enum series_kind kind, unsigned level, uint64_t slot);
 
+/* The next level above one that the file has; more than its highest: none. */
+static unsigned
+seal_level_above(const struct seal *s, unsigned level)
+{
+	do
+		level++;
+	while (level <= s->meta->top && (s->levels >> level & 1) == 0);
+	return level;
+}
+
 /* Ends the open block of a level: fold it upwards, write it. */
 static const struct err *
 seal_close_block(struct seal *s, uint32_t series, enum series_kind kind,
     unsigned level)
 {
-	struct accumulator *a = &s->levels[level];
+	struct accumulator *a = &s->level[level];
 	uint64_t end = a->b.start + seg_slots(level);
+	unsigned above = seal_level_above(s, level);
 	const struct err *e = NULL;
 
 	if (!a->open)
 		return NULL;
 	a->open = false;
-	if (level < s->meta->top) {
-		e = seal_open_block(s, series, kind, level + 1, a->b.start);
+	if (above <= s->meta->top) {
+		e = seal_open_block(s, series, kind, above, a->b.start);
 		if (e == NULL)
-			e = seal_fold_up(s, kind, a, &s->levels[level + 1]);
+			e = seal_fold_up(s, kind, a, &s->level[above]);
 	}
 	if (e != NULL)
 		return e;
@@ -190,7 +201,7 @@ static const struct err *
 seal_open_block(struct seal *s, uint32_t series, enum series_kind kind,
     unsigned level, uint64_t slot)
 {
-	struct accumulator *a = &s->levels[level];
+	struct accumulator *a = &s->level[level];
 	uint64_t start = seg_align(slot, level);
 	const struct err *e;
 
@@ -208,7 +219,7 @@ static const struct err *
 seal_add_slot(struct seal *s, uint32_t series, enum series_kind kind,
     uint64_t slot)
 {
-	struct accumulator *a = &s->levels[s->meta->base];
+	struct accumulator *a = &s->level[s->meta->base];
 	const struct err *e =
 	    seal_open_block(s, series, kind, s->meta->base, slot);
 
@@ -240,7 +251,7 @@ seal_series(struct seal *s, uint32_t series)
 	const struct err *e = NULL;
 
 	for (unsigned l = s->meta->base; l <= s->meta->top; l++)
-		strip_begin(&s->levels[l].strip, kind, l);
+		strip_begin(&s->level[l].strip, kind, l);
 	for (size_t i = 0; i < s->n_inputs && e == NULL; i++)
 		e = seal_advance(s, &s->inputs[i], series, 0);
 	while (e == NULL) {
@@ -259,7 +270,7 @@ seal_series(struct seal *s, uint32_t series)
 	for (unsigned l = s->meta->base; l <= s->meta->top && e == NULL; l++)
 		e = seal_close_block(s, series, kind, l);
 	for (unsigned l = s->meta->base; l <= s->meta->top && e == NULL; l++)
-		e = seal_flush_strip(s, series, &s->levels[l]);
+		e = seal_flush_strip(s, series, &s->level[l]);
 	for (unsigned l = s->meta->base + 1; l <= s->meta->top && e == NULL;
 	     l++)
 		e = seal_release(s, series, l);
@@ -272,9 +283,9 @@ void
 seal_levels_fini(struct seal *s)
 {
 	for (unsigned l = 0; l <= SEG_MAX_LEVEL; l++) {
-		free(s->levels[l].values);
-		free(s->levels[l].dirty);
-		strip_fini(&s->levels[l].strip);
-		buf_fini(&s->levels[l].held);
+		free(s->level[l].values);
+		free(s->level[l].dirty);
+		strip_fini(&s->level[l].strip);
+		buf_fini(&s->level[l].held);
 	}
 }

@@ -49,10 +49,11 @@ struct seal_input {
 
 struct seal {
 	const struct sealed_meta *meta;
+	uint32_t levels; /* that the file has */
 	struct seal_dict dict;
 	struct seal_input *inputs;
 	size_t n_inputs;
-	struct accumulator levels[SEG_MAX_LEVEL + 1];
+	struct accumulator level[SEG_MAX_LEVEL + 1];
 	size_t n_keys; /* size of the dense arrays */
 	struct dbfile *db;
 	struct sealed_writer writer;

@@ -239,7 +239,7 @@ work_next_full(const struct manifest *m, uint64_t slot)
  * The summary is written anew as a whole, so it waits until the spans that
  * are to go into it are a 64th of those that are in it: what it costs a slot
  * does not grow with the store.  They are few at any time: answers read their
- * blocks one by one, and stay within 3 log2(n) of them.
+ * blocks one by one.
  */
 #define SUMMARY_SHARE 64
 #define SUMMARY_WAIT 12

@@ -181,47 +181,108 @@ ask_narrow(void)
 	return total;
 }
 
+/* A leaf of a file in which keys begin so, and none as the other one; of many,
+ * the one in the middle. */
+static off_t
+page_of(const char *path, const char *key, const char *other, size_t n)
+{
+	FILE *f = fopen(path, "r");
+	static uint8_t page[16384];
+	off_t pages[64];
+	size_t found = 0;
+
+	for (off_t at = 0; f != NULL && fread(page, sizeof(page), 1, f) == 1;
+	     at += sizeof(page))
+		if (found < 64 && page[25] == 5 &&
+		    memmem(page, sizeof(page), key, n) != NULL &&
+		    memmem(page, sizeof(page), other, n) == NULL)
+			pages[found++] = at;
+	CHECK(f != NULL && fclose(f) == 0 && found > 0);
+	return found > 0 ? pages[found / 2] : 0;
+}
+
 /* One page of the many that merging reads: what others hold is kept. */
 static unsigned
-merge_with_damage(int percent)
+merge_with_damage(const char *key, size_t n)
 {
 	char path[400];
-	off_t n;
 
 	begin();
 	put_wide(FIRST, FIRST + 200);
-	n = find("span-3-8256", path, sizeof(path));
-	CHECK(n > 10 * 16384);
-	flip(path, n * percent / 100 / 16384 * 16384 + 9000);
+	CHECK(find("span-3-8256", path, sizeof(path)) > 6 * 16384);
+	flip(path, page_of(path, key, "\20\1\1\1\1\1", n) + 9000);
 	put_wide(FIRST + 200, FIRST + 300);
 	CHECK(find("span-4-8192", path, sizeof(path)) > 0);
 	return check_kept();
 }
 
+/* Strips of the first series, which is "cpu"; of the last ones. */
 TEST(merging_keeps_the_slots_that_a_damaged_page_does_not_hold)
 {
-	unsigned slots = merge_with_damage(40);
+	unsigned slots = merge_with_damage("\20\0\0\0\0\0", 6);
 
-	CHECK(slots > 0 && slots <= 20);
+	CHECK(slots > 0 && slots <= 30);
 	CHECK_INT(ask_narrow(), narrow_sum());
 	end();
 }
 
 TEST(merging_keeps_the_series_that_a_damaged_page_does_not_hold)
 {
-	unsigned slots = merge_with_damage(88);
+	unsigned slots = merge_with_damage("\20\0\0\1", 4);
 	int64_t kept;
 
 	CHECK_INT(slots, 64);
 	kept = ask_narrow();
-	CHECK(kept < narrow_sum() && kept > narrow_sum() / 6 * 5);
+	/* a page holds half of those of a third of the slots */
+	CHECK(kept < narrow_sum() && kept > narrow_sum() / 5 * 4);
 	end();
 }
 
+/* Slots of so many stacks that their sums have pages of their own. */
+static int64_t
+put_sums(uint64_t from, uint64_t until)
+{
+	int64_t sum = 0;
+
+	for (uint64_t slot = from; slot < until; slot++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+
+		CHECK_OK(store_tick(writer, (int64_t)slot * SLOT));
+		for (unsigned i = 0; i < 4 * WIDE; i++) {
+			int64_t value = 1 + (int64_t)(slot * i) % 9000;
+
+			batch_add_profile(b, series_of(b), slot,
+			    stack_of(b, i), value);
+			sum += value;
+		}
+		CHECK_OK(store_append(writer, b));
+		batch_free(b);
+	}
+	return sum;
+}
+
+/* Which files of more than 64 slots have. */
 TEST(merging_loses_nothing_to_a_damaged_page_of_sums)
 {
-	CHECK_INT(merge_with_damage(52), 0);
-	CHECK_INT(ask_narrow(), narrow_sum());
+	struct store *s = NULL;
+	char path[400];
+	int64_t sum;
+	size_t lacking;
+
+	begin();
+	sum = put_sums(FIRST, FIRST + 260);
+	CHECK_OK(store_tick(writer, (FIRST + 330) * SLOT));
+	CHECK(find("span-4-8192", path, sizeof(path)) > 0);
+	flip(path, page_of(path, "\20\0\0\0\0\2", "\20\0\0\0\0\0", 6) +
+	    9000);
+	sum += put_sums(FIRST + 1020, FIRST + 1022);
+	CHECK_OK(store_tick(writer, (FIRST + 1100) * SLOT));
+	CHECK(find("span-5-8192", path, sizeof(path)) > 0);
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_INT(ask(s, FIRST * SLOT, (FIRST + 1100) * SLOT), sum);
+	store_missing(s, &lacking);
+	CHECK_INT(lacking, 0);
+	store_close(s);
 	end();
 }
 

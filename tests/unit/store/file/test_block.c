@@ -85,6 +85,7 @@ put_meta(struct dbfile *db, unsigned top)
 	buf_put_u8(&bytes, 0);
 	buf_put_u8(&bytes, 0); /* levels */
 	buf_put_u8(&bytes, (uint8_t)top);
+	buf_put_varint(&bytes, (2u << top) - 1); /* all levels */
 	buf_put_u8(&bytes, 0);
 	buf_put_u8(&bytes, 0);
 	CHECK_OK(sealed_put_stream(db, &key, SEALED_META, &bytes));

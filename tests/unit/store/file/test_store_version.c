@@ -1,6 +1,6 @@
 /*
  * A store that a newer program wrote: refused by name, and left as it is; and
- * one of before, whose sealed files are of version 1.
+ * ones of before, whose sealed files are of versions 1 and 2.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,13 +61,13 @@ TEST(a_newer_store_is_refused_and_left_alone)
 	struct store_writer *w = NULL;
 	struct store *s = NULL;
 
-	put_manifest(6);
+	put_manifest(7);
 	put_file("journal-9", "a form that is not known");
 	put_file("span-3-0-8.mdb", "neither is this");
 	e = store_open(&s, dir, 0);
-	CHECK(e != NULL && strstr(e->text, "version 6 is not known") != NULL);
+	CHECK(e != NULL && strstr(e->text, "version 7 is not known") != NULL);
 	e = store_writer_open(&w, dir, &o);
-	CHECK(e != NULL && strstr(e->text, "version 6 is not known") != NULL);
+	CHECK(e != NULL && strstr(e->text, "version 7 is not known") != NULL);
 	CHECK(s == NULL && w == NULL);
 	CHECK(is_there("manifest") && is_there("journal-9") &&
 	    is_there("span-3-0-8.mdb"));
@@ -81,8 +81,9 @@ TEST(a_newer_store_is_refused_and_left_alone)
  * tests/data/store-4: of service kv in slots 640 to 643 a gauge "load", three
  * times the slot, and in slot 641 4,200 stacks of one frame, f0 to f4199, with
  * one sample each, one more of each seventh, 1,000 more of each thousandth.
+ * tests/data/store-5: in slot 642, too, 300 addresses of module kv, with 1 to
+ * 300 samples.
  */
-#define GOLDEN "tests/data/store-4"
 
 static int64_t
 golden_stack(unsigned i)
@@ -92,13 +93,13 @@ golden_stack(unsigned i)
 
 /* Of all times; `own`: stacks of slots that are not the golden store's. */
 static void
-check_profile(const char *at, unsigned own)
+check_profile(const char *at, unsigned addresses, unsigned own)
 {
 	struct profile_query q = {NULL, 0, 100000 * SLOT, NULL, false};
 	struct selector *selector;
 	struct profile *p = NULL;
 	struct store *s = NULL;
-	unsigned stacks = 0, more = 0;
+	unsigned stacks = 0, more = 0, told = 0;
 
 	CHECK_OK(store_open(&s, at, 0));
 	CHECK_OK(selector_parse("cpu", &selector));
@@ -108,6 +109,9 @@ check_profile(const char *at, unsigned own)
 		unsigned n;
 
 		more += strcmp(p->nodes[i].name, "own") == 0;
+		if (sscanf(p->nodes[i].name, "kv+0x%x", &n) == 1 &&
+		    (int64_t)counts_of(p, i).self == n / 48 + 1)
+			told++;
 		if (sscanf(p->nodes[i].name, "f%u", &n) != 1)
 			continue;
 		stacks++;
@@ -116,6 +120,7 @@ check_profile(const char *at, unsigned own)
 	}
 	CHECK_INT(stacks, 4200);
 	CHECK_INT(more, own);
+	CHECK_INT(told, addresses);
 	profile_free(p);
 	selector_free(selector);
 	store_close(s);
@@ -160,16 +165,17 @@ append_own(struct store_writer *w)
 	batch_free(b);
 }
 
-TEST(a_store_of_version_4_is_read_and_goes_on)
+static void
+check_golden(const char *golden, unsigned addresses)
 {
 	struct store_options o = {.no_thread = true};
 	char at[] = "/tmp/test-version-XXXXXX", command[200];
 	struct store_writer *w = NULL;
 
 	CHECK(mkdtemp(at) != NULL);
-	snprintf(command, sizeof(command), "cp %s/* %s", GOLDEN, at);
+	snprintf(command, sizeof(command), "cp %s/* %s", golden, at);
 	CHECK(system(command) == 0);
-	check_profile(at, 0);
+	check_profile(at, addresses, 0);
 	check_metric(at);
 	CHECK_OK(store_writer_open(&w, at, &o));
 	append_own(w);
@@ -179,10 +185,20 @@ TEST(a_store_of_version_4_is_read_and_goes_on)
 	snprintf(command, sizeof(command), "test ! -e %s/span-3-640-3.mdb",
 	    at);
 	CHECK(system(command) == 0);
-	check_profile(at, 1);
+	check_profile(at, addresses, 1);
 	check_metric(at);
 	snprintf(command, sizeof(command), "rm -rf %s", at);
 	CHECK(system(command) == 0);
+}
+
+TEST(a_store_of_version_4_is_read_and_goes_on)
+{
+	check_golden("tests/data/store-4", 0);
+}
+
+TEST(a_store_of_version_5_is_read_and_goes_on)
+{
+	check_golden("tests/data/store-5", 300);
 }
 
 int
@@ -194,6 +210,7 @@ main(void)
 		return 1;
 	RUN(a_newer_store_is_refused_and_left_alone);
 	RUN(a_store_of_version_4_is_read_and_goes_on);
+	RUN(a_store_of_version_5_is_read_and_goes_on);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	CHECK(system(command) == 0);
 	return test_done();

@@ -4,14 +4,15 @@
  */
 #include "tests/unit/store/store_model.h"
 
-/* 3 log2(n), for n slots that a range touches; 1 for one. */
+/* For n slots that a range touches: 15 of each second level, up and down, 7.5
+ * log2(n), and the slots of files that have nothing else. */
 static bool
 few_blocks(uint64_t blocks, int64_t from, int64_t until)
 {
-	int64_t n = (until + SLOT - 1) / SLOT - from / SLOT;
-	int128 cube = (int128)n * n * n; /* 2^blocks <= n^3 */
+	uint64_t n = (uint64_t)((until + SLOT - 1) / SLOT - from / SLOT);
+	uint64_t log = 64 - (uint64_t)__builtin_clzll(n);
 
-	return blocks <= 1 || (blocks < 62 && (int128)1 << blocks <= cube);
+	return blocks <= n && blocks <= 15 * log / 2 + 3 * 64;
 }
 
 /* Any range, its borders within slots too, reads few blocks. */

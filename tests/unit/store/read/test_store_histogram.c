@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "store/base/err.h"
+#include "store/model/histogram.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
 
@@ -186,6 +187,48 @@ TEST(what_may_be_asked)
 	store_close(s);
 }
 
+/* More buckets than an answer may have, but of slots that are one step; and
+ * too many of them. */
+TEST(buckets_of_slots_of_one_step_are_one)
+{
+	enum { from = FIRST + 10000, slots = 143 };
+	struct histogram_query q = {.from_ns = from * SLOT,
+	    .until_ns = (from + slots) * SLOT, .merge = true};
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
+	struct selector *selector;
+	struct histogram_series *out = NULL;
+	struct store_writer *w;
+	struct store *s = NULL;
+	size_t n = 0;
+
+	CHECK_OK(store_writer_open(&w, dir, &o));
+	for (int64_t slot = from; slot < from + slots; slot++) {
+		struct batch *b = batch_new((uint64_t)SLOT);
+		uint32_t series = series_of(b, 0);
+
+		for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+			batch_add_histogram(b, series, (uint64_t)slot,
+			    histogram_low(i), 1);
+		CHECK_OK(store_append(w, b));
+		batch_free(b);
+	}
+	CHECK_OK(store_open(&s, dir, 0));
+	CHECK_OK(selector_parse("kv_latency_seconds", &selector));
+	q.selector = selector;
+	q.step_ns = slots * SLOT;
+	CHECK_OK(store_query_histogram(s, &q, &out, &n));
+	CHECK(n == 1 && out[0].n_cells == HISTOGRAM_BUCKETS);
+	for (size_t i = 0; n == 1 && i < out[0].n_cells; i++)
+		CHECK(out[0].cells[i].bucket == i && out[0].cells[i].count ==
+		    slots && out[0].cells[i].step == 0);
+	histogram_series_free(out, n);
+	q.step_ns = SLOT;
+	CHECK(store_query_histogram(s, &q, &out, &n) != NULL);
+	selector_free(selector);
+	store_close(s);
+	CHECK_OK(store_writer_close(w));
+}
+
 int
 main(void)
 {
@@ -197,6 +240,7 @@ main(void)
 		return 1;
 	RUN(percentiles_equal_the_list);
 	RUN(what_may_be_asked);
+	RUN(buckets_of_slots_of_one_step_are_one);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command) != 0 || test_done();
 }
