@@ -71,6 +71,7 @@ struct batch_index {
 	uint32_t dictionary; /* of a journal; 0: the record is self-contained */
 	struct batch_first first;
 	struct batch_first sent; /* building: what the peer of a stream has */
+	bool coded; /* frames are those of frame_code.h */
 	uint16_t *depths; /* decoding: of the nodes */
 	struct buf node_bytes; /* of batch_code_node() */
 	size_t cap_depths, cap_entries;
@@ -116,7 +117,10 @@ const struct err *batch_decode_journal(const void *record, size_t size,
     struct batch **out);
 
 /* The same records for the dictionary of a sealed file, which we made
- * ourselves and which may be large. */
+ * ourselves and which may be large: of version 3, where frames are as in
+ * frame_code.h, or of 1.  Who encodes one finds strings renumbered, and frames
+ * that have no name. */
+#define BATCH_VERSION_DICT 3
 const struct err *batch_encode_dict(struct batch *b, struct buf *out);
 /* The next node of a dictionary that is being made, as bytes at once instead
  * of in nodes[]: half of the memory.  Returns its number; when memory runs out

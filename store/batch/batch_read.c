@@ -8,11 +8,12 @@
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
+#include "store/batch/frame_code.h"
 
 /* What kind of record is expected. */
 struct batch_form {
 	const char *magic;
-	uint8_t newest; /* version; from 2 on records may need others */
+	uint8_t versions; /* a bit each; those of 2 may need others */
 	size_t most, budget;
 };
 
@@ -27,8 +28,8 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 	*n = cur_be32(&c) & ~BATCH_RECORD_MORE;
 	cur_be32(&c);
 	*version = (uint8_t)(magic[3] - '0');
-	if (memcmp(magic, form->magic, 3) != 0 || *version == 0 ||
-	    *version > form->newest)
+	if (memcmp(magic, form->magic, 3) != 0 || *version > 7 ||
+	    (form->versions >> *version & 1) == 0)
 		return err_new(ERR_FORMAT, 0, "no record begins here");
 	if (cur_be32(&c) != crc32c(0, p, 12))
 		return err_new(
@@ -38,13 +39,13 @@ batch_header_within(const void *p, const struct batch_form *form, size_t *n,
 	return NULL;
 }
 
-static const struct batch_form batch_plain = {"MLB", 1, BATCH_MAX_BYTES,
+static const struct batch_form batch_plain = {"MLB", 1 << 1, BATCH_MAX_BYTES,
     BATCH_BUDGET};
-const struct batch_form batch_of_file = {"MLB", 1, BATCH_DICT_BYTES,
-    SIZE_MAX};
-const struct batch_form batch_of_journal = {"MLB", 2,
+const struct batch_form batch_of_file = {"MLB",
+    1 << 1 | 1 << BATCH_VERSION_DICT, BATCH_DICT_BYTES, SIZE_MAX};
+const struct batch_form batch_of_journal = {"MLB", 1 << 1 | 1 << 2,
     BATCH_JOURNAL_BYTES, SIZE_MAX};
-const struct batch_form batch_of_stream = {"MLS", 1, BATCH_MAX_BYTES,
+const struct batch_form batch_of_stream = {"MLS", 1 << 1, BATCH_MAX_BYTES,
     BATCH_BUDGET};
 
 bool
@@ -121,8 +122,9 @@ batch_take_payload(struct batch *b, struct cur *c, const uint8_t *start,
 	b->slot_ns = cur_varint(c);
 	if (id != NULL)
 		memcpy(b->id, id, sizeof(b->id));
-	if (version > 1)
+	if (version == 2)
 		batch_take_first(b, c);
+	b->index->coded = version == BATCH_VERSION_DICT;
 	return batch_take_sections(b, c, start);
 }
 
@@ -183,7 +185,14 @@ batch_decode(const void *record, size_t size, struct batch **out)
 const struct err *
 batch_decode_dict(const void *record, size_t size, struct batch **out)
 {
-	return batch_decode_within(record, size, &batch_of_file, out);
+	const struct err *e = batch_decode_within(record, size,
+	    &batch_of_file, out);
+
+	if (e == NULL && (e = frame_code_make_names(*out)) != NULL) {
+		batch_free(*out);
+		*out = NULL;
+	}
+	return e;
 }
 
 const struct err *

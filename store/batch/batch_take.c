@@ -9,6 +9,7 @@
 #include "store/base/array.h"
 #include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
+#include "store/batch/frame_code.h"
 #include "store/model/histogram.h"
 
 /* One past the highest numbers that a record may use. */
@@ -119,14 +120,21 @@ batch_one_frame(struct cur *c, size_t strings, struct batch_frame *f)
 static bool
 batch_take_frames(struct batch *b, struct cur *c)
 {
-	size_t n = batch_take_count(b, c, 5,
-	    sizeof(*b->frames));
+	size_t n = batch_take_count(b, c, b->index->coded
+	    ? FRAME_CODE_LEAST : 5, sizeof(*b->frames));
+	struct frame_code code = {0};
 
 	if (!ROOM_FOR(b, frames, b->n_frames, n))
 		return false;
-	for (size_t i = 0; i < n && !c->bad; i++)
-		batch_one_frame(c, batch_strings_end(b),
-		    &b->frames[b->n_frames + i]);
+	for (size_t i = 0; i < n && !c->bad; i++) {
+		struct batch_frame *f = &b->frames[b->n_frames + i];
+
+		if (b->index->coded)
+			frame_code_take(&code, c, (uint32_t)i,
+			    batch_strings_end(b), f);
+		else
+			batch_one_frame(c, batch_strings_end(b), f);
+	}
 	b->n_frames += n;
 	return true;
 }

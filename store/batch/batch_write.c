@@ -8,6 +8,7 @@
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 #include "store/batch/batch_private.h"
+#include "store/batch/frame_code.h"
 
 #define BATCH_VERSION 1
 
@@ -45,10 +46,16 @@ static void
 batch_put_frames(const struct batch *b, const struct batch_first *from,
     struct buf *out)
 {
+	struct frame_code code = {0};
+
 	buf_put_varint(out, b->n_frames - from->frames);
 	for (size_t i = from->frames; i < b->n_frames; i++) {
 		const struct batch_frame *f = &b->frames[i];
 
+		if (b->index->coded) {
+			frame_code_put(&code, out, (uint32_t)i, f);
+			continue;
+		}
 		buf_put_u8(out, f->kind);
 		buf_put_varint(out, f->name);
 		buf_put_varint(out, f->module);
@@ -249,8 +256,10 @@ batch_put_header(struct buf *out, size_t start, const char *magic, bool more)
 }
 
 static const struct err *
-batch_encode_within(struct batch *b, struct buf *out, size_t most)
+batch_encode_within(struct batch *b, struct buf *out, size_t most,
+    uint8_t version)
 {
+	const char magic[] = {'M', 'L', 'B', (char)('0' + version), 0};
 	static const uint8_t blank[BATCH_RECORD_HEADER];
 	const struct err *e = batch_finish(b);
 	size_t start = out->len;
@@ -258,7 +267,7 @@ batch_encode_within(struct batch *b, struct buf *out, size_t most)
 	if (e != NULL)
 		return e;
 	buf_put(out, blank, sizeof(blank));
-	buf_put_u8(out, BATCH_VERSION);
+	buf_put_u8(out, version);
 	buf_put(out, b->id, sizeof(b->id));
 	buf_put_varint(out, b->slot_ns);
 	batch_put_sections(b, &BATCH_FIRST, out);
@@ -266,18 +275,22 @@ batch_encode_within(struct batch *b, struct buf *out, size_t most)
 		return err_new(ERR_LIMIT, 413, "a batch is over %zu bytes",
 		    most);
 	if (!out->failed)
-		batch_put_header(out, start, "MLB1", b->more);
+		batch_put_header(out, start, magic, b->more);
 	return out->failed ? err_nomem() : NULL;
 }
 
 const struct err *
 batch_encode(struct batch *b, struct buf *out)
 {
-	return batch_encode_within(b, out, BATCH_MAX_BYTES);
+	return batch_encode_within(b, out, BATCH_MAX_BYTES, BATCH_VERSION);
 }
 
 const struct err *
 batch_encode_dict(struct batch *b, struct buf *out)
 {
-	return batch_encode_within(b, out, BATCH_DICT_BYTES);
+	const struct err *e = frame_code_drop_names(b);
+
+	b->index->coded = true;
+	return e != NULL ? e : batch_encode_within(b, out, BATCH_DICT_BYTES,
+	    BATCH_VERSION_DICT);
 }

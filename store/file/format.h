@@ -36,10 +36,13 @@
  *             that no copy of another file is taken for it; varint bytes
  *             of memory that names take (files of before end without
  *             one or both).
- * dictionary  one record as in batch.h, without blocks.  Strings, frames,
+ * dictionary  one record as in batch.h, without blocks, but that its magic is
+ *             "MLB3", its version 3, and its frames are as in frame_code.h
+ *             (files before version 3: as in batch.h).  Strings, frames,
  *             label sets and series are sorted (symtab.h says by what), the
  *             call tree is in pre-order with children in that order, and
- *             facts are by time.
+ *             facts are by time.  Frames are sorted by names that are no
+ *             strings, too.
  * stacks      varint n, then n varints: the node of each stack, as the
  *             difference to the one before.  Stacks are the nodes that have
  *             a value of their own in this file, in pre-order; their place

@@ -160,7 +160,7 @@ marks_take(struct openspan *o, struct cur *c)
 
 const struct err *
 openspan_take_marks(struct openspan *o, const void *marks, size_t size,
-    bool series)
+    unsigned dict, bool series)
 {
 	const uint8_t *p = marks;
 	struct cur c = cur_of(p, size < 4 ? 0 : size - 4), sum;
@@ -170,8 +170,10 @@ openspan_take_marks(struct openspan *o, const void *marks, size_t size,
 	c.bad = cur_be32(&sum) != crc32c(0, p, cur_left(&c)) || sum.bad;
 	if (!c.bad)
 		e = marks_take(o, &c);
-	if (e == NULL && !c.bad)
+	if (e == NULL && !c.bad) {
+		o->dicts[0].coded = dict == BATCH_VERSION_DICT;
 		e = openspan_take_places(o, series);
+	}
 	if (e == NULL && c.bad)
 		e = err_new(ERR_FORMAT, 0, "a dictionary's marks are "
 		    "malformed");

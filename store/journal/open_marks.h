@@ -13,12 +13,12 @@
 const struct err *open_marks_make(const void *record, size_t size,
     struct buf *out);
 
-/* In the place of openspan_take_dict(): o->pages reads the dictionary, of
- * which only facts are read here, and `series`, which who has an index of them
- * does not need.  ERR_FORMAT: these are not its marks, and the span is
- * empty. */
+/* In the place of openspan_take_dict(): o->pages reads the dictionary, which
+ * is of the version `dict`, and of which only facts are read here, and
+ * `series`, which who has an index of them does not need.  ERR_FORMAT: these
+ * are not its marks, and the span is empty. */
 const struct err *openspan_take_marks(struct openspan *o, const void *marks,
-    size_t size, bool series);
+    size_t size, unsigned dict, bool series);
 
 /* open_names.c: n symbols from number `first` on begin at `at`. */
 bool open_dict_put_mark(struct open_dict *d, enum open_kind kind,

@@ -9,6 +9,7 @@
 
 #include "store/base/err.h"
 #include "store/base/gone.h"
+#include "store/batch/frame_code.h"
 #include "store/journal/journal_names.h"
 #include "store/journal/open_marks.h"
 
@@ -158,6 +159,7 @@ struct open_walker {
 	struct open_pages *pages;
 	struct symtab *t;
 	struct buf text; /* the string before */
+	struct frame_code frames; /* those before, of a file's dictionary */
 	bool collect;    /* marks what is needed; else puts it into the table */
 };
 
@@ -197,6 +199,21 @@ open_take_string(struct open_walker *w, struct cur *c, uint32_t number,
 	    intern_put(&w->t->strings, w->text.data, w->text.len));
 }
 
+/* The name of a frame that is told by module and offset. */
+static uint32_t
+open_address(struct open_walker *w, uint32_t module, uint64_t offset)
+{
+	const struct intern *t = &w->t->strings;
+
+	if (module == INTERN_NONE)
+		return INTERN_NONE;
+	buf_clear(&w->text);
+	frame_code_address(&w->text, intern_at(t, module),
+	    t->items[module].len, offset);
+	return w->text.failed ? INTERN_NONE : intern_put(&w->t->strings,
+	    w->text.data, w->text.len);
+}
+
 static bool
 open_take_frame(struct open_walker *w, struct cur *c, uint32_t number,
     bool needed)
@@ -204,15 +221,21 @@ open_take_frame(struct open_walker *w, struct cur *c, uint32_t number,
 	struct batch_frame f;
 	struct sym_frame key;
 
-	batch_one_frame(c, UINT32_MAX, &f);
+	if (w->d->coded)
+		frame_code_take(&w->frames, c, number, UINT32_MAX, &f);
+	else
+		batch_one_frame(c, UINT32_MAX, &f);
 	if (!needed || c->bad)
 		return true;
 	if (w->collect)
-		return open_names_need(w->d, w->v, OPEN_STRINGS, f.name) &&
+		return (f.name == INTERN_NONE || open_names_need(w->d, w->v,
+		        OPEN_STRINGS, f.name)) &&
 		    open_names_need(w->d, w->v, OPEN_STRINGS, f.module) &&
 		    open_names_need(w->d, w->v, OPEN_STRINGS, f.build_id);
-	key = (struct sym_frame){f.offset, f.kind, open_string(w, f.name),
-	    open_string(w, f.module), open_string(w, f.build_id)};
+	key = (struct sym_frame){f.offset, f.kind, 0, open_string(w, f.module),
+	    open_string(w, f.build_id)};
+	key.name = f.name == INTERN_NONE
+	    ? open_address(w, key.module, f.offset) : open_string(w, f.name);
 	return key.name != INTERN_NONE && key.module != INTERN_NONE &&
 	    key.build_id != INTERN_NONE && open_put(w, OPEN_FRAMES, number,
 	    intern_put(&w->t->frames, &key, sizeof(key)));
@@ -285,6 +308,7 @@ open_walk_mark(struct open_walker *w, enum open_kind kind,
 	if (e != NULL)
 		return e;
 	*c = cur_of(p, m->size);
+	w->frames.n = w->frames.name = 0;
 	if (kind != OPEN_STRINGS)
 		return NULL;
 	buf_clear(&w->text);

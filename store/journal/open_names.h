@@ -58,6 +58,7 @@ struct open_view {
 
 struct open_dict {
 	uint32_t number; /* journal.h; 0: that of one record alone */
+	bool coded;      /* a file's, whose frames are as in frame_code.h */
 	struct open_marks marks[OPEN_KINDS];
 	struct buf prefixes;
 	uint32_t *series; /* number -> the open span's, or INTERN_NONE */

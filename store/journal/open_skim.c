@@ -352,6 +352,7 @@ skim_dict(struct skim *k, uint32_t number)
 static const struct err *
 skim_begin(struct skim *k, struct cur *c, uint8_t version)
 {
+	const struct err *e;
 	uint32_t dictionary = 0;
 
 	if (cur_u8(c) != version)
@@ -359,11 +360,16 @@ skim_begin(struct skim *k, struct cur *c, uint8_t version)
 	cur_raw(c, 16);
 	cur_varint(c); /* slot length */
 	k->first = BATCH_FIRST;
-	k->plain = version < 2;
+	k->plain = version != 2;
 	k->later &= !k->plain;
 	if (!k->plain)
 		batch_one_first(c, &dictionary, &k->first);
-	return c->bad ? NULL : skim_dict(k, dictionary);
+	if (c->bad)
+		return NULL;
+	e = skim_dict(k, dictionary);
+	if (e == NULL)
+		k->d->coded = version == BATCH_VERSION_DICT;
+	return e;
 }
 
 static const struct err *

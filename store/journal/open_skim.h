@@ -5,6 +5,7 @@
 #ifndef STORE_OPEN_SKIM_H
 #define STORE_OPEN_SKIM_H
 
+#include "store/batch/frame_code.h"
 #include "store/journal/openspan.h"
 
 struct skim {
@@ -16,6 +17,7 @@ struct skim {
 	bool plain;           /* self-contained: the version before */
 	bool later;           /* of a journal: frames and nodes are read when
 	                       * somebody asks for them */
+	struct frame_code frames_before; /* of a file's dictionary */
 	struct batch_first first;
 	size_t strings, frames, labels, nodes, series; /* ends of numbers */
 	struct buf text;

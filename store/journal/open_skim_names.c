@@ -79,7 +79,10 @@ skim_frame(struct skim *k, struct cur *c, uint32_t number)
 	uint32_t at = skim_at(k, c);
 	struct batch_frame f;
 
-	batch_one_frame(c, k->strings, &f);
+	if (k->d->coded)
+		frame_code_take(&k->frames_before, c, number, k->strings, &f);
+	else
+		batch_one_frame(c, k->strings, &f);
 	return c->bad || open_dict_mark(k->d, OPEN_FRAMES, number, k->record,
 	    at, skim_at(k, c), NULL, 0);
 }
@@ -258,7 +261,8 @@ skim_names(struct skim *k, struct cur *c, enum open_kind kind)
 	    k->first.labels, k->first.nodes};
 	size_t *ends[OPEN_KINDS] = {&k->strings, &k->frames, &k->labels,
 	    &k->nodes};
-	size_t n = skim_count(c, kinds[kind].least);
+	size_t n = skim_count(c, kind == OPEN_FRAMES && k->d->coded
+	    ? FRAME_CODE_LEAST : kinds[kind].least);
 
 	buf_clear(&k->text);
 	*ends[kind] = firsts[kind] + n;

@@ -69,7 +69,9 @@ names_take_dict(struct reader_file *f, bool series, struct buf *bytes)
 	if (e != NULL)
 		return e;
 	if (bytes->len > 0) {
-		e = openspan_take_marks(o, bytes->data, bytes->len, series);
+		e = openspan_take_marks(o, bytes->data, bytes->len,
+		    f->sealed->meta.version < 3 ? 1 : BATCH_VERSION_DICT,
+		    series);
 		buf_clear(bytes);
 		if (e == NULL || e->domain != ERR_FORMAT)
 			return e;

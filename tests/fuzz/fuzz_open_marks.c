@@ -27,7 +27,8 @@ read_at(void *arg, uint64_t offset, void *to, size_t n, size_t *got)
 static void
 put_record(struct buf *out, const uint8_t *p, size_t n)
 {
-	buf_put(out, "MLB1", 4);
+	buf_put(out, "MLB", 3);
+	buf_put_u8(out, (uint8_t)('0' + (n > 0 ? p[0] & 7 : 1)));
 	buf_put_be32(out, (uint32_t)n);
 	buf_put_be32(out, crc32c(0, p, n));
 	buf_put_be32(out, crc32c(0, out->data, 12));
@@ -64,7 +65,9 @@ take(struct buf *dict, const struct buf *marks)
 	const struct err *e = symtab_init(&syms);
 
 	if (e == NULL)
-		e = openspan_take_marks(&o, marks->data, marks->len, true);
+		e = openspan_take_marks(&o, marks->data, marks->len,
+		    dict->len > BATCH_RECORD_HEADER
+		    ? dict->data[BATCH_RECORD_HEADER] : 1, true);
 	if (e == NULL)
 		e = name_all(&o);
 	openspan_fini(&o);

@@ -121,7 +121,8 @@ check_of(unsigned n)
 	begin(&whole, &whole_syms, &dict);
 	begin(&marked, &marked_syms, &dict);
 	CHECK_OK(openspan_take_dict(&whole, dict.data, dict.len));
-	CHECK_OK(openspan_take_marks(&marked, marks.data, marks.len, true));
+	CHECK_OK(openspan_take_marks(&marked, marks.data, marks.len,
+	    BATCH_VERSION_DICT, true));
 	name_all(&whole);
 	name_all(&marked);
 	check_same(&whole, &marked);
@@ -144,7 +145,8 @@ TEST(marks_tell_what_the_dictionary_tells)
 static bool
 refused(struct openspan *o, const struct buf *marks, size_t n)
 {
-	const struct err *e = openspan_take_marks(o, marks->data, n, true);
+	const struct err *e = openspan_take_marks(o, marks->data, n,
+	    BATCH_VERSION_DICT, true);
 
 	return e != NULL && e->domain == ERR_FORMAT && o->n_dicts == 0;
 }
@@ -164,7 +166,8 @@ TEST(damaged_marks_are_refused)
 		marks.data[i] ^= 4;
 		CHECK(refused(&o, &marks, i));
 	}
-	CHECK_OK(openspan_take_marks(&o, marks.data, marks.len, true));
+	CHECK_OK(openspan_take_marks(&o, marks.data, marks.len,
+	    BATCH_VERSION_DICT, true));
 	openspan_fini(&o);
 	symtab_fini(&syms);
 	buf_fini(&dict);

@@ -44,7 +44,15 @@ random_stack(struct batch *b, struct random *r)
 		struct frame f = {roll(r, 2) ? FRAME_NATIVE : FRAME_KERNEL,
 		    names[roll(r, 5)], modules[roll(r, 3)],
 		    roll(r, 3) ? "" : "1f", roll(r, 3)};
+		char address[32];
 
+		if (roll(r, 3) == 0) { /* called what they are, or not */
+			f.kind = FRAME_ADDRESS;
+			f.offset = roll(r, 40);
+			snprintf(address, sizeof(address), "%s+0x%x", f.module,
+			    (unsigned)f.offset + (roll(r, 5) == 0));
+			f.name = address;
+		}
 		node = batch_node(b, node, batch_frame(b, &f));
 	}
 	return node;
