@@ -304,13 +304,20 @@ services_put_process(struct writer *w, const struct service_process *p)
 	writer_close(w, '}');
 }
 
-/* The youngest of a service's processes, and how many there are. */
+/* The youngest of a service's processes, and how many there are: most that a
+ * list of thousands has none. */
 static void
 services_put_processes(struct writer *w, const struct service_list *l,
     const char *service, size_t *next)
 {
+	static const char none[] = "\"processes\":[],\"processes_seen\":0";
 	size_t n = 0;
 
+	if (*next == l->n_processes ||
+	    strcmp(l->processes[*next].service, service) != 0) {
+		writer_raw(w, none, sizeof(none) - 1);
+		return;
+	}
 	writer_key_open(w, "processes", '[');
 	for (; *next < l->n_processes; (*next)++, n++) {
 		const struct service_process *p = &l->processes[*next];
@@ -324,19 +331,45 @@ services_put_processes(struct writer *w, const struct service_list *l,
 	writer_key_int(w, "processes_seen", (int64_t)n);
 }
 
+/* What is said behind a service's processes; most say the same as the one
+ * before. */
+struct service_tail {
+	const struct service_entry *of;
+	struct buf text;
+};
+
 static void
-services_put(struct writer *w, const struct service_list *l,
-    const char *name, const struct service_entry *s, size_t *next)
+services_make_tail(const struct service_list *l, struct service_tail *t,
+    const struct service_entry *s)
 {
+	struct writer w = writer_of(&t->text);
+
+	if (t->of != NULL && t->of->last_ns == s->last_ns &&
+	    t->of->n_profiles == s->n_profiles && memcmp(t->of->profiles,
+	        s->profiles, s->n_profiles * sizeof(*s->profiles)) == 0)
+		return;
+	t->of = s;
+	buf_clear(&t->text);
+	writer_key_open(&w, "profiles", '[');
+	for (size_t k = 0; k < s->n_profiles; k++)
+		writer_str(&w, intern_str(&l->types, s->profiles[k]));
+	writer_close(&w, ']');
+	writer_key(&w, "last");
+	s->last_ns ? writer_seconds(&w, s->last_ns) : writer_null(&w);
+}
+
+static void
+services_put(struct writer *w, const struct service_list *l, uint32_t service,
+    struct service_tail *tail, size_t *next)
+{
+	const char *name = intern_str(&l->names, service);
+
+	services_make_tail(l, tail, &l->entries[service]);
 	writer_open(w, '{');
 	writer_key_str(w, "name", name);
 	services_put_processes(w, l, name, next);
-	writer_key_open(w, "profiles", '[');
-	for (size_t k = 0; k < s->n_profiles; k++)
-		writer_str(w, intern_str(&l->types, s->profiles[k]));
-	writer_close(w, ']');
-	writer_key(w, "last");
-	s->last_ns ? writer_seconds(w, s->last_ns) : writer_null(w);
+	writer_raw(w, (const char *)tail->text.data, tail->text.len);
+	w->out->failed |= tail->text.failed;
 	writer_close(w, '}');
 }
 
@@ -369,15 +402,16 @@ static const struct err *
 services_put_all(struct writer *w, struct service_list *l)
 {
 	uint32_t *order = services_order(l);
+	struct service_tail tail = {0};
 	size_t next = 0; /* processes are in the order of the services */
 
 	if (order == NULL)
 		return err_nomem();
 	writer_key_open(w, "services", '[');
 	for (uint32_t i = 0; i < l->names.n; i++)
-		services_put(w, l, intern_str(&l->names, order[i]),
-		    &l->entries[order[i]], &next);
+		services_put(w, l, order[i], &tail, &next);
 	writer_close(w, ']');
+	buf_fini(&tail.text);
 	free(order);
 	return NULL;
 }
