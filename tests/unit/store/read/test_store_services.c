@@ -159,11 +159,44 @@ check_range(struct store *lists, struct store *series, unsigned from,
 	free(t);
 }
 
+/* One past the newest slot in which a service has its number; 0: none. */
+static unsigned
+newest_slot(unsigned i, unsigned from, unsigned until)
+{
+	unsigned newest = 0;
+
+	for (unsigned slot = (from + EACH - 1) / EACH * EACH; slot < until;
+	     slot += EACH)
+		if (lives[i].types % 2 == 0 && lives[i].from <= slot &&
+		    slot < lives[i].until)
+			newest = slot + 1;
+	return newest;
+}
+
+static void
+check_numbers(const struct metric_series *m, size_t n, unsigned services,
+    unsigned from, unsigned until)
+{
+	size_t expected = 0;
+
+	for (unsigned i = 0; i < services; i++)
+		expected += newest_slot(i, from, until) > 0;
+	CHECK_INT(n, expected);
+	for (size_t k = 0; k < n; k++) {
+		unsigned i = (unsigned)atoi(strchr(m[k].desc.labels[0].value,
+		    '-') + 1);
+
+		CHECK_INT(m[k].points[0].last + 1, newest_slot(i, from,
+		    until) + i);
+	}
+}
+
 /* Who asks for the newest of all numbers is told what is the last of them, by
- * a reader that knows all series as by one that has taken up few. */
+ * a reader that knows all series as by one that has taken up few; where
+ * `services` are told, as they were put. */
 static void
 check_newest(struct store *few, struct store *all, unsigned from,
-    unsigned until)
+    unsigned until, unsigned services)
 {
 	struct metric_query q = {NULL, (int64_t)(FIRST + from) * SLOT,
 	    (int64_t)(FIRST + until) * SLOT, (int64_t)(until - from) * SLOT,
@@ -185,13 +218,16 @@ check_newest(struct store *few, struct store *all, unsigned from,
 		CHECK_INT(newest[i].points[0].last_ns,
 		    whole[i].points[0].last_ns);
 	}
+	if (services > 0)
+		check_numbers(newest, n, services, from, until);
 	metric_series_free(newest, n);
 	metric_series_free(whole, n_whole);
 	selector_free(named);
 }
 
+/* `services`: 0 where the summary alone is left. */
 static void
-check_store(const char *where, size_t cache)
+check_store(const char *where, size_t cache, unsigned services)
 {
 	struct store *lists = NULL, *series = NULL;
 
@@ -205,7 +241,7 @@ check_store(const char *where, size_t cache)
 		if (i % 7 == 0)
 			from = 0;
 		n = from + n < SLOTS ? n : SLOTS - from;
-		check_newest(lists, series, from, from + n);
+		check_newest(lists, series, from, from + n, services);
 		check_range(lists, series, from, from + n);
 		if (i % 20 == 19)
 			store_forget(lists);
@@ -244,13 +280,13 @@ check_all(unsigned services)
 
 	make(services);
 	CHECK_INT(has_lives(dir), services == SERVICES);
-	check_store(dir, 0);
-	check_store(dir, 1); /* nothing is kept */
+	check_store(dir, 0, services);
+	check_store(dir, 1, services); /* nothing is kept */
 	snprintf(copy, sizeof(copy), "%s-summary", dir);
 	snprintf(command, sizeof(command), "cp -a %s %s && rm %s/span-6-*",
 	    dir, copy, copy);
 	CHECK_INT(system(command), 0);
-	check_store(copy, 0);
+	check_store(copy, 0, 0);
 	snprintf(command, sizeof(command), "rm -rf %s %s", dir, copy);
 	CHECK_INT(system(command), 0);
 }
