@@ -5,6 +5,7 @@
 #include "collector/procfs/procfs_allocator.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,18 +75,63 @@ allocator_of_line(const char *line, bool *library)
 	return allocator_of_file(name + 1);
 }
 
+/* Go's newer heaps begin anywhere: memory of no file in arenas of 64 MiB, some
+ * of it in use and the rest reserved, below where the kernel puts what names no
+ * place.  Browsers reserve such, too, but 16 GiB of it. */
+#define ARENA (UINT64_C(64) << 20)
+#define ARENAS_MAX (UINT64_C(8) << 30)
+#define ARENAS_FROM (UINT64_C(1) << 36)
+#define ARENAS_UNTIL (UINT64_C(0x5000) << 32)
+
+/* Lines one right after the other. */
+struct arenas {
+	uint64_t from, until;
+	bool used, rest;
+};
+
+static bool
+arenas_are_go(const struct arenas *x)
+{
+	return x->used && x->rest && x->from % ARENA == 0 &&
+	    x->until % ARENA == 0 && x->from >= ARENAS_FROM &&
+	    x->until < ARENAS_UNTIL && x->until - x->from <= ARENAS_MAX;
+}
+
+/* Takes one more line; was what it ends Go's? */
+static bool
+arenas_take(struct arenas *x, const char *line)
+{
+	bool found = false, no_file = strpbrk(line, "/[") == NULL;
+	uint64_t from, until;
+	char may[5];
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &until,
+	    may) != 3)
+		return false;
+	if (from != x->until || !no_file) {
+		found = arenas_are_go(x);
+		*x = (struct arenas){.from = from};
+	}
+	x->until = until;
+	x->used |= no_file && strcmp(may, "rw-p") == 0;
+	x->rest |= no_file && strcmp(may, "---p") == 0;
+	return found;
+}
+
 enum allocator
 allocator_of_maps(FILE *maps)
 {
 	enum allocator best = ALLOCATOR_UNKNOWN, a;
 	char line[4352]; /* a path has 4,096 bytes at most */
 	bool library = false, code = false;
+	struct arenas arenas = {0};
 
 	for (int i = 0; i < LINES_MAX && fgets(line, sizeof(line), maps) !=
 	    NULL; i++) {
 		code |= strstr(line, " r-xp ") != NULL &&
 		    strchr(line, '/') != NULL;
-		a = allocator_of_line(line, &library);
+		a = arenas_take(&arenas, line) ? ALLOCATOR_GO
+		    : allocator_of_line(line, &library);
 		if (a > best)
 			best = a;
 	}

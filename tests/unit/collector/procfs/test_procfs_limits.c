@@ -126,6 +126,20 @@ TEST(an_allocator_is_told_by_what_is_mapped)
 	CHECK_INT(of(LINE("/usr/bin/go-program")
 	    "7f00-7f01 rw-p 00000000 00:00 0   [anon: Go: heap]\n"),
 	    ALLOCATOR_GO);
+	/* of 1.26 on it begins anywhere */
+	CHECK_INT(of(LINE("/usr/bin/go-program")
+	    "1a5d88000000-1a5d8b400000 ---p 00000000 00:00 0 \n"
+	    "1a5d8b400000-1a5d8e000000 rw-p 00000000 00:00 0 \n"
+	    "1a5d8e000000-1a5d90000000 ---p 00000000 00:00 0 \n"
+	    LINE("/usr/lib/libc.so.6")), ALLOCATOR_GO);
+	/* a browser's */
+	CHECK_INT(of("1a5c00000000-1a5c04000000 rw-p 00000000 00:00 0 \n"
+	    "1a5c04000000-1a6000000000 ---p 00000000 00:00 0 \n"
+	    LINE("/usr/lib/libc.so.6")), ALLOCATOR_GLIBC);
+	/* as glibc's arenas, which are beside libraries */
+	CHECK_INT(of("7fba90000000-7fba90021000 rw-p 00000000 00:00 0 \n"
+	    "7fba90021000-7fba94000000 ---p 00000000 00:00 0 \n"
+	    LINE("/usr/lib/libc.so.6")), ALLOCATOR_GLIBC);
 	CHECK_INT(of(LINE("/usr/lib/libc.so.6") LINE("/usr/lib/jvm/libjvm.so")
 	    LINE("/usr/lib/libjemalloc.so.2")), ALLOCATOR_JAVA);
 	CHECK_STR(allocator_name(ALLOCATOR_JEMALLOC), "jemalloc");
