@@ -31,7 +31,8 @@
 #define GRACE_MAX_NS (200 * NS_PER_MS)
 #define FAR_SLOTS 64
 #define TELL_SLOTS 64 /* the state is said again, as the daemon does */
-#define TELL_MAX 100  /* bytes of it, and then no more targets, */
+#define TELL_MAX 190  /* bytes of it, and then no more targets, */
+#define TELL_WHY 100  /* nor, from here on, why they do not answer; */
 #define TELL_ONE 80   /* of each so many */
 
 struct scraper {
@@ -121,7 +122,7 @@ scrape_find_faults(struct scraper *s, int64_t since_ns, struct batch *b,
     struct buf *out)
 {
 	struct buf one = {0};
-	size_t faults = 0, n = s->config->n_targets;
+	size_t faults = 0, more = 0, n = s->config->n_targets;
 	struct buf list = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -135,14 +136,20 @@ scrape_find_faults(struct scraper *s, int64_t since_ns, struct batch *b,
 		scrape_mark(t, down, &one, since_ns, b);
 		if (!down)
 			continue;
-		if (faults++ == 0 || list.len < TELL_MAX)
-			buf_printf(&list, "%s%s (%.*s)", faults > 1 ? ", " : "",
-			    t->name, (int)(one.len < TELL_ONE ? one.len :
-			    TELL_ONE), (const char *)one.data);
+		if (list.len > TELL_MAX) {
+			more++;
+			continue;
+		}
+		buf_printf(&list, "%s%s", faults++ > 0 ? ", " : "", t->name);
+		if (list.len < TELL_WHY)
+			buf_printf(&list, " (%.*s)", (int)(one.len < TELL_ONE
+			    ? one.len : TELL_ONE), (const char *)one.data);
 	}
 	if (faults > 0)
 		buf_printf(out, "no answer from %zu of %zu targets: %.*s",
-		    faults, n, (int)list.len, (const char *)list.data);
+		    faults + more, n, (int)list.len, (const char *)list.data);
+	if (more > 0)
+		buf_printf(out, " and %zu more", more);
 	buf_fini(&one);
 	buf_fini(&list);
 }
