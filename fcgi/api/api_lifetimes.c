@@ -122,6 +122,8 @@ lifetimes_row(const struct lifetimes *l, uint32_t node, bool alone)
 
 		r.amount[t] = x == NULL ? 0 : alone ? x->self : x->total;
 	}
+	if (r.amount[SHORT] > r.amount[ALLOCATED]) /* each is rounded */
+		r.amount[SHORT] = r.amount[ALLOCATED];
 	return r;
 }
 

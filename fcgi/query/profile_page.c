@@ -284,6 +284,20 @@ profile_page_ask_threshold(struct profile_page *page)
 
 /* Asks for the profile, of which a part may do, and why there may be
  * none. */
+/* Unit and kind are those of the type where nobody has any data. */
+static void
+profile_page_type(struct profile_page *page)
+{
+	struct profile *p = page->profile;
+	const struct type *t = types_find(selector_name(page->selector));
+
+	if (t == NULL || p->kind != 0)
+		return;
+	snprintf(p->unit, sizeof(p->unit), "%s",
+	    unit_of_type(t->name, t->unit, NULL));
+	p->kind = t->kind;
+}
+
 static const struct err *
 profile_page_query(struct profile_page *page,
     const struct profile_limit *limit)
@@ -295,6 +309,7 @@ profile_page_query(struct profile_page *page,
 	if ((e = store_query_profile_largest(page->store, &q, limit,
 	         &page->profile)) != NULL)
 		return e;
+	profile_page_type(page);
 	if ((e = profile_page_look_back(page)) != NULL)
 		return e;
 	if ((e = measure_faults(page->store, page->selector, page->from_ns,

@@ -20,6 +20,9 @@ tree 'faults{service="kv"}'
 check "what takes less does not explain that there is nothing" js '
     d.memlens.slots === 0 && d.memlens.state === "no data" &&
     d.memlens.why === ""'
+tree 'inuse_space{service="kv"}' 'from=1000&until=2000'
+check "nothing of it is nothing in its unit" js 'd.memlens.unit === "bytes" &&
+    d.memlens.kind === "stock" && d.metadata.units === "bytes"'
 tree 'cpu{service="kv",pool="no such"}'
 check "labels that no stack has are no data" js 'd.flamebearer.numTicks === 0 &&
     d.memlens.state === "no data" && /labels/.test(d.memlens.why)'
