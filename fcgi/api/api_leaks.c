@@ -80,18 +80,24 @@ leaks_read_load(const struct leaks_page *p, struct store *s, struct leaks *l)
 static const struct err *
 leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 {
-	struct selector *selector;
+	struct selector *selector = NULL, *objects = NULL;
 	const struct err *e = leaks_select(p, type, "", &selector);
 
-	if (e != NULL)
-		return e;
+	/* bytes that are known by samples of objects, and how many */
+	if (e == NULL && strcmp(type, types_of_sample("space")->name) == 0)
+		e = leaks_select(p, types_of_sample("objects")->name, "",
+		    &objects);
 	leaks_fini(&p->stacks);
 	p->stacks = (struct leaks){0};
 	leaks_steps(&p->stacks, p->from_ns, p->until_ns, p->slot_ns);
-	e = leaks_read_load(p, s, &p->stacks);
+	p->stacks.objects = objects;
+	if (e == NULL)
+		e = leaks_read_load(p, s, &p->stacks);
 	if (e == NULL)
 		e = leaks_read(&p->stacks, s, selector);
+	p->stacks.objects = NULL;
 	selector_free(selector);
+	selector_free(objects);
 	return e;
 }
 
@@ -151,8 +157,8 @@ leaks_find(struct leaks_page *p, struct store *s)
 	if (e == NULL && p->stacks.last != NULL) {
 		p->by = "faults";
 		/* what is touched may have been given back */
-		p->suspects = leaks_trend(&p->resident, p->resident.total)
-		    .state == TREND_GROWING;
+		p->suspects = leaks_trend(&p->resident, NULL).state ==
+		    TREND_GROWING;
 	}
 	return e;
 }
@@ -167,13 +173,14 @@ leaks_put_real(struct writer *w, const char *key, double v)
 }
 
 static void
-leaks_put_trend(struct writer *w, const struct leaks *l, const double *value,
-    const struct trend *t)
+leaks_put_trend(struct writer *w, const struct leaks *l,
+    const struct leak *k, const struct trend *t)
 {
+	const double *value = k != NULL ? k->value : l->total;
 	double first = 0, last = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < l->n_steps; i++) {
+	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++) {
 		if (!l->has[i])
 			continue;
 		first = any ? first : value[i];
@@ -235,7 +242,7 @@ leaks_put_suspects(struct writer *w, const struct leaks_page *p)
 			continue;
 		writer_open(w, '{');
 		stack_list_put(w, l->last, k->node, 0);
-		leaks_put_trend(w, l, k->value, &k->trend);
+		leaks_put_trend(w, l, k, &k->trend);
 		leaks_put_age(w, l, k, stock);
 		writer_close(w, '}');
 	}
@@ -272,12 +279,33 @@ leaks_left(const struct leaks_page *p, struct store *s, size_t which,
 	return e;
 }
 
-/* When memory is gone at this slope, the service's own or the host's, whichever
- * is first; null where it does not grow or nobody knows. */
+/* What may tell how fast memory goes. */
+struct leaks_growth {
+	const char *by;
+	struct trend trend;
+};
+
+/* The total of a heap; where that does not surely grow, since more comes and
+ * goes than it grows by, what is resident; and where not even that does, the
+ * stacks that do.  Without a heap what is resident alone. */
+static const struct leaks_growth *
+leaks_growth_of(const struct leaks_growth of[3], bool heap)
+{
+	if (!heap)
+		return &of[1];
+	for (size_t i = 0; i < 3; i++)
+		if (of[i].trend.state == TREND_GROWING)
+			return &of[i];
+	return &of[0];
+}
+
+/* When memory is gone at such a growth, the service's own or the host's,
+ * whichever is first; null where nothing grows or nobody knows. */
 static const struct err *
 leaks_put_end(struct writer *w, const struct leaks_page *p, struct store *s,
-    const struct trend *t)
+    const struct leaks_growth *g)
 {
+	const struct trend *t = &g->trend;
 	double least = -1, left, until = (double)p->until_ns / NS_PER_S;
 	const struct err *e = NULL;
 	size_t of = 0;
@@ -297,6 +325,7 @@ leaks_put_end(struct writer *w, const struct leaks_page *p, struct store *s,
 	}
 	writer_open(w, '{');
 	writer_key_str(w, "of", leaks_ends[of].of);
+	writer_key_str(w, "by", g->by);
 	leaks_put_real(w, "available", least);
 	leaks_put_real(w, "slope", t->slope);
 	leaks_put_real(w, "seconds", least / t->slope);
@@ -309,9 +338,10 @@ leaks_put_end(struct writer *w, const struct leaks_page *p, struct store *s,
 static const struct err *
 leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 {
-	struct trend of_stacks = leaks_trend(&p->stacks, p->stacks.total);
-	struct trend of_resident = leaks_trend(&p->resident,
-	    p->resident.total);
+	const struct leaks_growth of[] = {
+	    {"total", leaks_trend(&p->stacks, NULL)},
+	    {"resident", leaks_trend(&p->resident, NULL)},
+	    {"suspects", leaks_sum(&p->stacks)}};
 	bool heap = p->stacks.last != NULL && p->stacks.last->kind ==
 	    SERIES_STOCK && strcmp(p->stacks.unit, "bytes") == 0;
 	const struct err *e;
@@ -325,14 +355,20 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 	writer_key_seconds(w, "from", p->resident.from_ns);
 	writer_key_seconds(w, "until", p->resident.until_ns);
 	writer_key_seconds(w, "step", p->resident.step_ns);
+	writer_key(w, "anew");
+	if (p->stacks.anew > 0)
+		writer_seconds(w, p->stacks.from_ns + (int64_t)p->stacks.anew *
+		    p->stacks.step_ns);
+	else
+		writer_null(w);
 	writer_key_open(w, "total", '{');
-	leaks_put_trend(w, &p->stacks, p->stacks.total, &of_stacks);
+	leaks_put_trend(w, &p->stacks, NULL, &of[0].trend);
 	writer_close(w, '}');
 	writer_key_open(w, "resident", '{');
-	leaks_put_trend(w, &p->resident, p->resident.total, &of_resident);
+	leaks_put_trend(w, &p->resident, NULL, &of[1].trend);
 	writer_close(w, '}');
 	leaks_put_suspects(w, p);
-	e = leaks_put_end(w, p, s, heap ? &of_stacks : &of_resident);
+	e = leaks_put_end(w, p, s, leaks_growth_of(of, heap));
 	partial_put_state(w, s, p->from_ns, p->until_ns);
 	writer_close(w, '}');
 	return e;

@@ -13,6 +13,9 @@
 #include "store/base/err.h"
 #include "store/base/intern.h"
 
+/* What the daemon calls all that lived before it (memlensd(8)). */
+#define BEFORE "[before MemLens started]"
+
 void
 leaks_steps(struct leaks *l, int64_t from_ns, int64_t until_ns,
     int64_t slot_ns)
@@ -132,6 +135,103 @@ leaks_end(struct leaks *l, struct store *s, const struct selector *selector,
 	return e;
 }
 
+/* ---- since when ---- */
+
+static double
+leaks_before(const struct profile *p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].kind == FRAME_MARK &&
+		    strcmp(p->nodes[i].name, BEFORE) == 0)
+			sum += (double)p->nodes[i].self;
+	return sum;
+}
+
+/* Where the daemon has begun within the range, all that lived is one stack
+ * since, and that only shrinks: after the last step by which it has grown,
+ * stacks are as good as new.  *first becomes what they were then. */
+static const struct err *
+leaks_find_anew(struct leaks *l, struct store *s,
+    const struct selector *selector, struct profile **first)
+{
+	double later = leaks_before(l->last);
+	size_t at = l->n_steps;
+	const struct err *e = NULL;
+
+	if (later <= leaks_before(*first))
+		return NULL; /* nearly always: nothing more is read */
+	for (size_t i = l->n_steps; e == NULL && i-- > 0;) {
+		struct profile *p = NULL;
+		double before;
+
+		e = leaks_profile(l, s, selector, i, &p);
+		if (e != NULL || p->slots == 0) {
+			profile_free(p);
+			continue;
+		}
+		before = leaks_before(p);
+		if (before < later && at < l->n_steps) {
+			l->anew = at;
+			profile_free(p);
+			break;
+		}
+		profile_free(*first);
+		*first = p;
+		later = before;
+		at = i;
+	}
+	return e;
+}
+
+/* ---- by what they err ---- */
+
+/* By the mean size of the objects of each, where their count is known. */
+static const struct err *
+leaks_weigh(struct leaks *l, const struct profile *counts)
+{
+	uint64_t *hashes = stack_list_hashes(counts);
+	struct map64 at = {0};
+	bool good = hashes != NULL;
+
+	for (uint32_t i = 0; good && i < counts->n_nodes; i++)
+		if (counts->nodes[i].self > 0 &&
+		    map64_get(&at, hashes[i]) == INTERN_NONE)
+			good = map64_add(&at, hashes[i], i);
+	for (size_t i = 0; good && i < l->n; i++) {
+		struct leak *k = &l->all[i];
+		uint32_t node = map64_get(&at, k->hash);
+
+		k->grain = trend_grain(node == INTERN_NONE ? 0
+		    : (double)l->last->nodes[k->node].self /
+		    (double)counts->nodes[node].self, LEAKS_MEAN);
+	}
+	l->grain = trend_grain(counts->nodes[0].total <= 0 ? 0
+	    : (double)l->last->nodes[0].total /
+	    (double)counts->nodes[0].total, LEAKS_MEAN);
+	map64_fini(&at);
+	free(hashes);
+	return good ? NULL : err_nomem();
+}
+
+static const struct err *
+leaks_sizes(struct leaks *l, struct store *s)
+{
+	struct profile_query q = {.selector = l->objects,
+	    .from_ns = l->last->from_ns, .until_ns = l->last->until_ns};
+	struct profile *counts = NULL;
+	const struct err *e;
+
+	if (l->objects == NULL)
+		return NULL;
+	e = store_query_profile(s, &q, &counts);
+	if (e == NULL)
+		e = leaks_weigh(l, counts);
+	profile_free(counts);
+	return e;
+}
+
 static const struct err *
 leaks_ends(struct leaks *l, struct store *s, const struct selector *selector)
 {
@@ -145,6 +245,8 @@ leaks_ends(struct leaks *l, struct store *s, const struct selector *selector)
 		    .until_ns = l->until_ns}, &l->last);
 	else if (e == NULL && first != NULL)
 		e = leaks_end(l, s, selector, true, &l->last);
+	if (e == NULL && l->last != NULL && l->last->kind == SERIES_STOCK)
+		e = leaks_find_anew(l, s, selector, &first);
 	if (e == NULL && l->last != NULL) {
 		memcpy(l->unit, l->last->unit, sizeof(l->unit));
 		hashes = stack_list_hashes(l->last);
@@ -185,21 +287,43 @@ leaks_step(struct leaks *l, const struct map64 *chosen, size_t step,
 }
 
 struct trend
-leaks_trend(const struct leaks *l, const double *value)
+leaks_trend(const struct leaks *l, const struct leak *k)
 {
+	const double *value = k != NULL ? k->value : l->total;
+	double grain = k != NULL ? k->grain : l->grain;
 	struct trend_point points[LEAKS_STEPS];
 	double load[LEAKS_STEPS];
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->n_steps; i++) {
+	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++) {
 		if (!l->has[i] || (l->loaded && isnan(l->load[i])))
 			continue;
 		load[n] = l->load[i];
 		points[n++] = (struct trend_point){(double)i *
 		    (double)l->step_ns / NS_PER_S, value[i]};
 	}
-	return l->loaded ? trend_beside(points, load, n)
-	    : trend_of(points, n);
+	return l->loaded ? trend_beside(points, load, n, grain)
+	    : trend_of(points, n, grain);
+}
+
+struct trend
+leaks_sum(const struct leaks *l)
+{
+	struct trend sum = {TREND_STEADY, 0, 0, 0};
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct trend *t = &l->all[i].trend;
+
+		if (t->state != TREND_GROWING)
+			continue;
+		sum.state = TREND_GROWING;
+		sum.slope += t->slope;
+		sum.low = hypot(sum.low, t->slope - t->low);
+		sum.high = hypot(sum.high, t->high - t->slope);
+	}
+	sum.low = sum.slope - sum.low;
+	sum.high += sum.slope;
+	return sum;
 }
 
 double
@@ -208,7 +332,7 @@ leaks_age(const struct leaks *l, const struct leak *k, bool *at_least)
 	size_t since = l->n_steps;
 
 	*at_least = true;
-	for (size_t i = l->n_steps; i-- > 0;) {
+	for (size_t i = l->n_steps; i-- > l->anew;) {
 		if (l->has[i] && k->value[i] <= 0) {
 			*at_least = false;
 			break;
@@ -235,6 +359,8 @@ leaks_read(struct leaks *l, struct store *s, const struct selector *selector)
 	struct map64 chosen = {0};
 	struct profile *p = NULL;
 
+	if (e == NULL && l->last != NULL)
+		e = leaks_sizes(l, s);
 	if (e != NULL || l->last == NULL)
 		return e;
 	for (uint32_t i = 0; e == NULL && i < l->n; i++)
@@ -250,7 +376,7 @@ leaks_read(struct leaks *l, struct store *s, const struct selector *selector)
 	}
 	map64_fini(&chosen);
 	for (size_t i = 0; i < l->n; i++)
-		l->all[i].trend = leaks_trend(l, l->all[i].value);
+		l->all[i].trend = leaks_trend(l, &l->all[i]);
 	if (l->n > 0)
 		qsort(l->all, l->n, sizeof(*l->all), leaks_by_slope);
 	return e;

@@ -17,11 +17,16 @@ struct selector;
 
 #define LEAKS_STEPS 48
 #define LEAKS_STACKS 256 /* followed: those that have grown most */
+/* Bytes between two samples: of our library, and what jemalloc, gperftools and
+ * Go do unless they are told otherwise, which profiles in the store do not
+ * say. */
+#define LEAKS_MEAN 524288.0
 
 struct leak {
 	uint64_t hash;   /* of the stack */
 	uint32_t node;   /* of leaks.last */
 	double value[LEAKS_STEPS];
+	double grain;    /* of its samples, see trend.h */
 	struct trend trend;
 };
 
@@ -34,6 +39,13 @@ struct leaks {
 	 * leaks_read(). */
 	double load[LEAKS_STEPS];
 	bool loaded;               /* does any step have them? */
+	/* Selects counts of objects, where bytes of sampled ones are read; else
+	 * NULL; the caller's, as long as leaks_read(). */
+	const struct selector *objects;
+	double grain;              /* of the samples of all; 0: none */
+	/* From this step on stacks are judged: the daemon has begun in the one
+	 * before, and what lived then is one stack since.  0: it has not. */
+	size_t anew;
 	struct leak *all;          /* by slope, the steepest first */
 	size_t n;
 	struct profile *last; /* of the last step with data; NULL: none has */
@@ -55,10 +67,15 @@ const struct err *leaks_read_metric(struct leaks *l, struct store *s,
 void leaks_fini(struct leaks *l);
 
 /* For how long before the range's end a stack has held something all the time,
- * in seconds; *at_least: since before the range. */
+ * in seconds; *at_least: since all that is known of it in the range. */
 double leaks_age(const struct leaks *l, const struct leak *k, bool *at_least);
 
-/* The trend of values by step, a second; beside the load where it is known. */
-struct trend leaks_trend(const struct leaks *l, const double *value);
+/* The trend of a stack, or of the total (NULL), a second; beside the load where
+ * it is known. */
+struct trend leaks_trend(const struct leaks *l, const struct leak *k);
+
+/* That of all stacks that grow together, each of which errs by itself; steady
+ * where none does. */
+struct trend leaks_sum(const struct leaks *l);
 
 #endif

@@ -28,6 +28,8 @@
 #define SPREADS 4
 /* what grows so much slower than it did has come to its end */
 #define LATE_PART 0.1
+/* The variance of a walk's slope by all pairs, over that by its two ends. */
+#define WALK_PAIRS 1.2
 
 const char *
 trend_state_name(enum trend_state state)
@@ -212,13 +214,19 @@ trend_spread(const struct trend_point *p, size_t n)
 	return rest[n - 1 - n / 4] - rest[n / 4];
 }
 
+/* How many the last part of them are. */
+static size_t
+trend_count(size_t n, size_t part)
+{
+	return n / part < TREND_POINTS_MIN ? TREND_POINTS_MIN : n / part;
+}
+
 /* The last n / part of them; where that is not all, what it has grown by is
  * more than what came before went up and down. */
 static struct trend
 trend_last(const struct trend_point *p, size_t n, size_t part)
 {
-	size_t last = n / part < TREND_POINTS_MIN ? TREND_POINTS_MIN
-	    : n / part, before = n - last;
+	size_t last = trend_count(n, part), before = n - last;
 	struct trend t = trend_slope(p + before, last);
 
 	if (t.slope * (p[n - 1].x - p[before].x) <
@@ -227,36 +235,97 @@ trend_last(const struct trend_point *p, size_t n, size_t part)
 	return t;
 }
 
+/* ---- what is sampled ---- */
+
+double
+trend_grain(double size, double mean)
+{
+	return size > 0 ? size / expm1(size / mean) : mean;
+}
+
+/* The variance of a time unit's steps beside the slope, as far as they do not
+ * undo each other. */
+static double
+trend_steps(const struct trend_point *p, size_t n, double slope)
+{
+	double sum = 0, last = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		double step = p[i].y - p[i - 1].y -
+		    slope * (p[i].x - p[i - 1].x);
+
+		sum += step * step + 2 * step * last;
+		last = step;
+	}
+	return fmax(sum, 0) / (p[n - 1].x - p[0].x);
+}
+
+/* The interval with what samples err by: those true slopes from which this one
+ * is no further than Z95 of their own errors; and with what the steps wander
+ * beyond that, as of samples that come and go. */
+static struct trend
+trend_sampled(struct trend t, const struct trend_point *p, size_t n,
+    double grain)
+{
+	double span = p[n - 1].x - p[0].x, slope = fmax(t.slope, 0);
+	double unit, own, root, more;
+
+	if (grain <= 0 || span <= 0)
+		return t;
+	unit = Z95 * Z95 * WALK_PAIRS / span;
+	own = unit * grain;
+	root = sqrt(slope * own + own * own / 4);
+	more = sqrt(unit * fmax(trend_steps(p, n, t.slope) - grain * slope,
+	    0));
+	t.low = t.slope - hypot(hypot(t.slope - t.low, root - own / 2), more);
+	t.high = t.slope + hypot(hypot(t.high - t.slope, root + own / 2),
+	    more);
+	return t;
+}
+
+static bool
+trend_within(const struct trend *t, const struct trend *in)
+{
+	return t->state == TREND_GROWING && t->slope >= in->low &&
+	    t->slope <= in->high;
+}
+
 /*
  * In all, of the last half and of the last third: a leak that begins late is
  * one, and what has grown and does no longer is none.  The slope is that of
  * the longest of them which the last third does not contradict.
  */
 struct trend
-trend_of(const struct trend_point *points, size_t n)
+trend_of(const struct trend_point *points, size_t n, double grain)
 {
-	struct trend of[TREND_PARTS], *late = &of[TREND_PARTS - 1];
-	bool grew = false;
+	struct trend of[TREND_PARTS], wide[TREND_PARTS];
+	const size_t last = TREND_PARTS - 1;
+	bool grew = false, grows;
 
 	if (n < TREND_POINTS_MIN)
 		return (struct trend){TREND_UNKNOWN, 0, 0, 0};
 	if (n > TREND_POINTS_MAX)
 		n = TREND_POINTS_MAX;
 	for (size_t i = 0; i < TREND_PARTS; i++) {
+		size_t count = trend_count(n, i + 1);
+
 		of[i] = trend_last(points, n, i + 1);
+		wide[i] = trend_sampled(of[i], points + n - count, count,
+		    grain);
 		grew |= of[i].state == TREND_GROWING;
 	}
+	grows = grew && of[last].low > 0;
 	for (size_t i = 0; i < TREND_PARTS; i++)
-		if (of[i].state == TREND_GROWING && of[i].slope >=
-		    late->low && of[i].slope <= late->high)
-			return of[i];
-	if (grew && late->low > 0) {
-		late->state = TREND_GROWING;
-		return *late;
-	}
+		grows |= trend_within(&of[i], &of[last]);
+	for (size_t i = 0; grows && i < TREND_PARTS; i++)
+		if (trend_within(&of[i], &wide[last]))
+			return wide[i];
 	if (grew)
-		of[0].state = TREND_PLATEAU;
-	return of[0];
+		wide[0].state = TREND_PLATEAU;
+	if (!grows)
+		return wide[0];
+	wide[last].state = TREND_GROWING;
+	return wide[last];
 }
 
 static int
@@ -268,9 +337,10 @@ trend_by_x(const void *a, const void *b)
 }
 
 struct trend
-trend_beside(const struct trend_point *points, const double *load, size_t n)
+trend_beside(const struct trend_point *points, const double *load, size_t n,
+    double grain)
 {
-	struct trend t = trend_of(points, n), over;
+	struct trend t = trend_of(points, n, grain), over;
 	struct trend_point p[TREND_POINTS_MAX];
 
 	if (t.state != TREND_GROWING)
@@ -288,7 +358,7 @@ trend_beside(const struct trend_point *points, const double *load, size_t n)
 		p[i] = (struct trend_point){points[i].x,
 		    points[i].y - over.slope * load[i]};
 	/* what is left of a growth by the load alone is noise */
-	if (trend_of(p, n).slope <= t.slope * LATE_PART)
+	if (trend_of(p, n, grain).slope <= t.slope * LATE_PART)
 		t.state = TREND_LOAD;
 	return t;
 }

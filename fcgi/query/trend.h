@@ -7,6 +7,11 @@
  * direction is called growing in less than one of 20 cases of 48 points, and
  * in one of 16 where there are fewer.
  *
+ * An amount that is known by samples errs, and a sample that stays errs on
+ * alike: a growth of G that is of samples of `grain` each has a standard error
+ * of sqrt(grain * G), which points beside each other do not show.  It is in the
+ * interval, and what it may come to by chance is no slope of late.
+ *
  *	bytes          ______          plateau: a cache that is full
  *	         _____/                growing: ____/~~~~/, from when it began
  */
@@ -38,14 +43,20 @@ struct trend {
 /* "growing", ...; what follows the load is "load" */
 const char *trend_state_name(enum trend_state state);
 
-/* At most TREND_POINTS_MAX points; those beyond are not looked at. */
-struct trend trend_of(const struct trend_point *points, size_t n);
+/* What the samples of objects come to whose size, and the mean amount between
+ * two samples, are so many: the variance over the amount.  All of size 0 are
+ * smaller than anything; what is far larger than the mean is seen anyway. */
+double trend_grain(double size, double mean);
+
+/* At most TREND_POINTS_MAX points; those beyond are not looked at.  The grain
+ * is 0 where nothing is sampled. */
+struct trend trend_of(const struct trend_point *points, size_t n, double grain);
 
 /* The same, where load[i] is how busy it was at point i: what follows the load
  * is taken away, by the slope of steps over steps of the load, which a leak
  * does not have even where both grow; what grows no longer then is TREND_LOAD,
  * with the slope over time that it had. */
 struct trend trend_beside(const struct trend_point *points,
-    const double *load, size_t n);
+    const double *load, size_t n, double grain);
 
 #endif

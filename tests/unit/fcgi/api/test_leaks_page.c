@@ -3,6 +3,7 @@
  * that fills and stays, what comes and goes, and a burst.
  */
 #include <json-c/json.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,6 +28,16 @@
 
 static char dir[] = "/tmp/memlens-test-XXXXXX";
 static struct json_object *answer;
+
+/* The one stack of all that the daemon found. */
+static uint32_t
+before(struct batch *b)
+{
+	struct frame f = {.kind = FRAME_MARK, .name =
+	    "[before MemLens started]", .module = "", .build_id = ""};
+
+	return batch_node(b, batch_node(b, 0, 0), batch_frame(b, &f));
+}
 
 static uint32_t
 stack(struct batch *b, const char *leaf)
@@ -112,6 +123,47 @@ fill_born(struct batch *b, int i)
 	batch_observe(b, series, FIRST + (uint64_t)i, 1);
 }
 
+/* A leak beside what comes and goes, of which nothing resident is known; its
+ * objects are of 1 MB. */
+static void
+fill_hidden(struct batch *b, int i)
+{
+	struct label service = {"service", "hidden"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	struct series_desc objects = {SERIES_STOCK, "inuse_objects", "count",
+	    1, 0, &service, 1};
+	uint64_t slot = FIRST + (uint64_t)i;
+	uint32_t series = batch_series(b, &use);
+
+	batch_add_profile(b, series, slot, stack(b, "leaks"), leaks(i));
+	batch_add_profile(b, series, slot, stack(b, "churns"), churns(i));
+	batch_observe(b, series, slot, 1);
+	series = batch_series(b, &objects);
+	batch_add_profile(b, series, slot, stack(b, "leaks"), leaks(i) / MB);
+	batch_observe(b, series, slot, 1);
+}
+
+/* A leak that goes on while the daemon begins anew, after ANEW slots. */
+#define ANEW 120
+
+static void
+fill_anew(struct batch *b, int i)
+{
+	struct label service = {"service", "anew"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	uint64_t slot = FIRST + (uint64_t)i;
+	uint32_t series = batch_series(b, &use);
+
+	batch_add_profile(b, series, slot, stack(b, "leaks"), i < ANEW
+	    ? leaks(i) : LEAK * (i - ANEW + 1));
+	if (i >= ANEW)
+		batch_add_profile(b, series, slot, before(b),
+		    leaks(ANEW - 1));
+	batch_observe(b, series, slot, 1);
+}
+
 static void
 fill_slot(struct batch *b, int i)
 {
@@ -131,6 +183,8 @@ fill_slot(struct batch *b, int i)
 		batch_observe(b, series, slot, 1);
 	fill_loaded(b, i);
 	fill_born(b, i);
+	fill_hidden(b, i);
+	fill_anew(b, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
 	batch_observe(b, series, slot, 1);
@@ -255,6 +309,62 @@ TEST(memory_ends_when_it_does)
 	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
 }
 
+/* Beside what comes and goes the total does not surely grow. */
+TEST(memory_ends_by_what_does_grow)
+{
+	ask("db", SLOTS - 60);
+	CHECK_STR(text("/total/state"), "steady");
+	CHECK_STR(text("/resident/state"), "growing");
+	CHECK_STR(text("/memory_ends/by"), "resident");
+	CHECK(near(number("/memory_ends/seconds"), (double)(LEFT + LEAK) /
+	    (double)LEAK * 10, 0.01));
+	ask("hidden", SLOTS - 60);
+	CHECK_STR(text("/total/state"), "steady");
+	CHECK_STR(text("/resident/state"), "unknown");
+	CHECK_STR(text("/memory_ends/by"), "suspects");
+	CHECK(near(number("/memory_ends/seconds"), (double)(LEFT + LEAK) /
+	    (double)LEAK * 10, 0.01));
+	CHECK(number("/memory_ends/earliest") < number("/memory_ends/at"));
+	ask("day", 0);
+	CHECK_STR(text("/memory_ends/by"), "total");
+	ask("full", 0);
+	CHECK(at("/memory_ends") == NULL);
+}
+
+/* By what samples err: of objects of 1 MB less than of small ones. */
+TEST(the_interval_has_the_error_of_the_samples)
+{
+	double rate = (double)LEAK / 10;
+	double grain = 1e6 / expm1(1e6 / 524288);
+
+	ask("anew", 0);
+	CHECK(near(number("/suspects/0/slope_high") - rate, 1.96 *
+	    sqrt(1.2 * 524288 * rate / 1150), 0.2));
+	ask("hidden", 0);
+	CHECK(near(number("/suspects/0/slope_high") - rate, 1.96 *
+	    sqrt(1.2 * grain * rate / 2350), 0.15));
+	ask("go", 0); /* a gauge has none */
+	CHECK(near(number("/resident/slope_high"), 4096, 1e-6));
+}
+
+TEST(stacks_are_judged_since_the_daemon_began)
+{
+	ask("anew", 0);
+	CHECK(number("/anew") == (double)(FIRST + ANEW) * 10);
+	CHECK_STR(text("/total/state"), "growing");
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
+	CHECK(near(number("/suspects/0/slope"), (double)LEAK / 10, 1e-6));
+	CHECK(near(number("/suspects/0/gained"), (double)LEAK * 115, 1e-6));
+	CHECK(number("/suspects/0/age") == (SLOTS - ANEW) * 10);
+	CHECK(json_object_get_boolean(at("/suspects/0/age_at_least")));
+	ask("anew", ANEW); /* what was found is known all the time */
+	CHECK(at("/anew") == NULL);
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	ask("db", 0);
+	CHECK(at("/anew") == NULL);
+}
+
 TEST(growth_by_the_load_is_no_leak)
 {
 	ask("day", 0);
@@ -309,6 +419,9 @@ main(void)
 	RUN(the_leak_alone_is_a_suspect);
 	RUN(a_cache_that_fills_is_one_until_it_is_full);
 	RUN(memory_ends_when_it_does);
+	RUN(memory_ends_by_what_does_grow);
+	RUN(the_interval_has_the_error_of_the_samples);
+	RUN(stacks_are_judged_since_the_daemon_began);
 	RUN(growth_by_the_load_is_no_leak);
 	RUN(the_control_group_ends_before_the_host);
 	RUN(the_oldest_is_as_old_as_it_has_been_held);
