@@ -211,10 +211,10 @@ function leaks(q) {
   const MIB = 1024 ** 2, slope = MIB / 60, heap = service === 'kv_service';
   const leaked = of((s) => 5 * MIB + slope * s, 'growing', slope);
   const flat = of(() => 64 * MIB, 'steady', 0);
-  const end = { of: 'cgroup', available: 512 * MIB, slope,
+  const end = { of: 'cgroup', by: 'total', available: 512 * MIB, slope,
     seconds: 512 * MIB / slope, at: until + 512 * MIB / slope,
     earliest: until + 465 * MIB / slope };
-  return { service, from, until, step, unit: 'bytes', heap,
+  return { service, from, until, step, unit: 'bytes', heap, anew: null,
     by: heap ? 'inuse_space' : 'resident', plateaus: heap ? 1 : 0,
     with_load: 0, followed: heap ? 2 : 0, total: heap ? of((s) => 90 * MIB +
       slope * s, 'growing', slope) : flat, resident: heap ? of((s) =>

@@ -10,8 +10,8 @@
   const INFO = ['Stacks whose bytes in use grow through the range, the ' +
     'steepest first. The rate is the median of the slopes between all pairs ' +
     'of moments (Theil and Sen), which a burst does not move; beside it the ' +
-    'interval that holds the true one with 95 %. Where it has changed, both ' +
-    'are of late.',
+    'interval that holds the true one with 95 %, also by what samples of a ' +
+    'heap err. Where it has changed, both are of late.',
   'What has stopped growing, as a cache that is full, is no suspect. ' +
     'Where there is no heap profile, code that touches memory anew is shown ' +
     'while the process grows: it may give it back in other ways.'];
@@ -27,20 +27,43 @@
     return [slope, low, high].map((v) => F.bytes(v * by) + word);
   }
 
+  const RATES = { total: 'this rate', resident: 'the rate of resident memory',
+    suspects: 'the rate of the stacks below' };
+
+  function grows(what, trend) {
+    const [rate, low, high] = rates(trend);
+    return `${what} grows by ${rate} (${low} to ${high}).`;
+  }
+
+  /* How all of it grows; never that it does not above stacks that do.  Pure. */
+  function whole(a) {
+    const what = a.heap ? 'Memory in use' : 'Resident memory';
+    const trend = a.heap ? a.total : a.resident;
+    if (trend.state === 'growing')
+      return [grows(what, trend)];
+    if (trend.state === 'unknown')
+      return [];
+    if (!a.heap || !a.suspects.length)
+      return [what + ' does not grow.'];
+    return [what + ' as a whole goes up and down by more than it grows; ' +
+      (a.suspects.length === 1 ? 'one stack of it grows.'
+        : F.count(a.suspects.length) + ' stacks of it grow.'),
+    ...(a.resident.state === 'growing' ? [grows('Resident memory',
+      a.resident)] : [])];
+  }
+
   /* What is said of all together, in sentences.  Pure. */
   function words(a) {
     const out = [], { memory_ends: end } = a;
     if (!a.heap)
       out.push(NO_HEAP + (a.suspects.length ? TOUCHED : RESIDENT));
-    const held = a.heap ? ['Memory in use', a.total] : ['Resident memory',
-      a.resident];
-    const [rate, low, high] = rates(held[1]);
-    if (held[1].state === 'growing')
-      out.push(`${held[0]} grows by ${rate} (${low} to ${high}).`);
-    else if (held[1].state !== 'unknown')
-      out.push(held[0] + ' does not grow.');
+    if (a.anew)
+      out.push('MemLens began anew at ' + F.dateTime(a.anew) + ': what ' +
+        'lived then is one stack since, [before MemLens started], and the ' +
+        'others are judged from there on.');
+    out.push(...whole(a));
     if (end)
-      out.push('At this rate the memory of the ' + end.of + ' (' +
+      out.push('At ' + RATES[end.by] + ' the memory of the ' + end.of + ' (' +
         F.bytes(end.available) + ' left) ends in ' + F.duration(end.seconds) +
         ', at ' + F.dateTime(end.at) + '; at the earliest ' +
         F.dateTime(end.earliest) + '.');
@@ -60,7 +83,9 @@
       : a.by === 'resident' ? 'Stacks are not known without a heap profile.'
         : a.total.state === 'unknown' ? 'Too few moments to tell: 6 are ' +
           'needed. A wider range has more.'
-          : 'No stack grows in this range.';
+          : a.anew ? 'No stack surely grows since MemLens began anew. ' +
+            'For those before, choose a range that ends there.'
+            : 'No stack grows in this range.';
   }
 
   /* What says nothing of who asked: sizes and states in brackets, the

@@ -158,3 +158,21 @@ test('what is said of leaks', () => {
   assert.deepEqual(M.leaks.rates({ slope: 100, slope_low: 10,
     slope_high: 2 ** 20 })[0], '352 KiB/h');
 });
+
+test('what is said of all does not contradict the stacks', () => {
+  const steady = { state: 'steady', slope: 1, slope_low: -9, slope_high: 9 };
+  const grows = { state: 'growing', slope: 2 ** 20, slope_low: 2 ** 19,
+    slope_high: 2 ** 21 };
+  const a = { by: 'inuse_space', heap: true, total: steady, resident: grows,
+    plateaus: 0, with_load: 0, suspects: [grows], anew: 1600000000,
+    memory_ends: { of: 'host', by: 'resident', available: 2 ** 30, slope: 1,
+      seconds: 60, at: 1600000060, earliest: 1600000050 } };
+  const said = M.leaks.words(a);
+  assert.doesNotMatch(said, /does not grow/);
+  assert.match(said, /goes up and down by more than it grows; one stack of it grows\. Resident memory grows by 60 MiB\/min/);
+  assert.match(said, /At the rate of resident memory the memory of the host/);
+  assert.match(said, /^MemLens began anew at .*\[before MemLens started\]/);
+  assert.match(M.leaks.words({ ...a, suspects: [], memory_ends: null }),
+    /Memory in use does not grow\./);
+  assert.match(M.leaks.none({ ...a, suspects: [] }), /since MemLens began/);
+});
