@@ -114,7 +114,7 @@ allocs_drop_missing(void *arg, struct process *p, uint64_t address)
 	struct allocs_read *r = arg;
 
 	if (!objects_table_has(r->cells, r->n, address))
-		objects_give(r->objects, p, address);
+		objects_give(r->objects, p, 0, address);
 }
 
 /*
@@ -166,9 +166,11 @@ allocs_meet(struct engine *s, struct process *p)
 		allocs_read_table(s, p, true);
 }
 
+/* Where the table is, the mappings of now say. */
 static void
 allocs_read_again(void *arg, struct process *p)
 {
+	maps_renew(p);
 	allocs_read_table(arg, p, false);
 }
 
@@ -177,7 +179,7 @@ static void
 allocs_read_renewed(void *arg, struct process *p)
 {
 	if (objects_renewed(p))
-		allocs_read_table(arg, p, false);
+		allocs_read_again(arg, p);
 }
 
 /* What was given back while the ring was full, we were not told of; what was
@@ -208,11 +210,11 @@ allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 	if (!took)
 		s->profiles[e->type].now.samples++;
 	if (p != NULL && took && (e->object.address == 0 ||
-	    !objects_take(o, p, e->object.address,
+	    !objects_take(o, p, e->exec_id, e->object.address,
 	    objects_weigh(e->object.bytes, e->value), e->time_ns)))
 		allocs_lose(s, 1);
 	else if (p != NULL && !took)
-		objects_give(o, p, e->object.address);
+		objects_give(o, p, e->exec_id, e->object.address);
 	return !took;
 }
 

@@ -147,25 +147,53 @@ resolve_want_tables(struct engine *s, const struct sample_event *e,
 		unwind_processes_want(s->processes, p, (int64_t)e->time_ns);
 }
 
-static void
-resolve_find_who(struct engine *s, const struct sample_event *e,
-    struct resolve_who *who)
+/* The process as its program was when the sample was taken; NULL: that program
+ * is gone, and nobody has looked at it. */
+static struct process *
+resolve_process(struct engine *s, const struct sample_event *e)
 {
 	struct process *p = services_process(s->services, (int32_t)e->pid,
 	    e->start_ns);
 
+	if (p == NULL || p->executed_ns == 0 ||
+	    (int64_t)e->time_ns < p->executed_ns)
+		return p;
+	if (!p->gone)
+		services_look(s->services, p->pid);
+	return p->executed_ns == 0 ? p : NULL;
+}
+
+/* What it was called then. */
+static void
+resolve_name(const struct sample_event *e, const struct process_read *r,
+    struct resolve_who *who)
+{
+	bool before = (int64_t)e->time_ns < r->before.until_ns;
+
+	snprintf(who->comm, sizeof(who->comm), "%s",
+	    before ? r->before.comm : r->comm);
+	snprintf(who->service, sizeof(who->service), "%s",
+	    before ? r->before.service : r->service);
+}
+
+static void
+resolve_find_who(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who)
+{
+	struct process *p = resolve_process(s, e);
+
 	*who = (struct resolve_who){.p = p,
 	    .cgroup = p != NULL ? p->read->cgroup : "",
 	    .instance = p != NULL ? p->read->instance : ""};
-	if (p != NULL)
+	if (p != NULL) {
 		process_executes(p, e->exec_id);
-	if (p != NULL)
-		snprintf(who->comm, sizeof(who->comm), "%s", p->read->comm);
-	else
+		resolve_name(e, p->read, who);
+	} else {
 		snprintf(who->comm, sizeof(who->comm), "%.*s", EVENT_COMM,
 		    e->comm);
-	snprintf(who->service, sizeof(who->service), "%s",
-	    p != NULL ? p->read->service : RESOLVE_EXITED);
+		snprintf(who->service, sizeof(who->service), "%s",
+		    RESOLVE_EXITED);
+	}
 	if ((e->flags & EVENT_KTHREAD) == 0 && p == NULL)
 		resolve_ask_origin(s, e, who);
 }

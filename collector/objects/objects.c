@@ -64,7 +64,7 @@ holder_of(struct objects *o, struct process *p)
 	if (h == NULL)
 		return NULL;
 	*h = (struct holder){.p = p, .next = o->holders, .at = &o->holders,
-	    .image = p->image, .first = OBJECTS_NONE};
+	    .exec_id = p->exec_id, .first = OBJECTS_NONE};
 	if (h->next != NULL)
 		h->next->at = &h->next;
 	o->holders = h;
@@ -279,28 +279,31 @@ objects_renewed(struct process *p)
 	return was != 0 && was != is;
 }
 
-/* A program that the process has executed since has other memory. */
-static struct holder *
-holder_now(struct objects *o, struct process *p)
+/* A program that the process has executed since has other memory.  False: it
+ * has left that one. */
+static bool
+holder_go_on(struct objects *o, struct holder *h, uint32_t exec_id)
 {
-	struct holder *h = holder_of(o, p);
-
-	if (h != NULL && h->image != p->image) {
+	if (process_is_later(exec_id, h->exec_id))
 		holder_drop_objects(o, h);
-		h->image = p->image;
-	}
-	return h;
+	else if (process_is_later(h->exec_id, exec_id))
+		return false;
+	if (exec_id != 0)
+		h->exec_id = exec_id;
+	return true;
 }
 
 bool
-objects_take(struct objects *o, struct process *p, uint64_t address,
-    struct objects_weight w, uint64_t time_ns)
+objects_take(struct objects *o, struct process *p, uint32_t exec_id,
+    uint64_t address, struct objects_weight w, uint64_t time_ns)
 {
-	struct holder *h = holder_now(o, p);
+	struct holder *h = holder_of(o, p);
 	uint32_t old;
 
 	if (h == NULL)
 		return false;
+	if (!holder_go_on(o, h, exec_id))
+		return true;
 	old = object_find(o, h, address);
 	if (old != OBJECTS_NONE)
 		object_remove(o, old);
@@ -313,10 +316,11 @@ bool
 objects_found(struct objects *o, struct process *p, uint64_t address,
     uint64_t bytes)
 {
-	struct holder *h = holder_now(o, p);
+	struct holder *h = holder_of(o, p);
 
 	if (h == NULL)
 		return false;
+	holder_go_on(o, h, p->exec_id);
 	return object_find(o, h, address) != OBJECTS_NONE ||
 	    object_add(o, h, &(struct object){.address = address,
 	    .weight = objects_weigh(bytes, 1),
@@ -357,11 +361,14 @@ objects_placed(struct objects *o, struct process *p, uint64_t address,
 }
 
 bool
-objects_give(struct objects *o, struct process *p, uint64_t address)
+objects_give(struct objects *o, struct process *p, uint32_t exec_id,
+    uint64_t address)
 {
-	struct holder *h = holder_now(o, p);
-	uint32_t i = h != NULL ? object_find(o, h, address) : OBJECTS_NONE;
+	struct holder *h = holder_of(o, p);
+	uint32_t i = OBJECTS_NONE;
 
+	if (h != NULL && holder_go_on(o, h, exec_id))
+		i = object_find(o, h, address);
 	if (i == OBJECTS_NONE) {
 		o->unknown++;
 		return false;
@@ -393,8 +400,8 @@ objects_sweep(struct objects *o)
 		next = h->next;
 		if (h->p->gone)
 			process_drop(o->table, h->p, PROCESS_OBJECTS);
-		else if (h->image != h->p->image)
-			holder_now(o, h->p);
+		else
+			holder_go_on(o, h, h->p->exec_id);
 	}
 }
 

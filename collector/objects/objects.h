@@ -55,9 +55,11 @@ bool objects_holds(struct objects *o, struct process *p);
 bool objects_renewed(struct process *p);
 
 /* An object was taken at time_ns, by a stack that is told later; one that was
- * at its address is given back.  False: there is no room. */
-bool objects_take(struct objects *o, struct process *p, uint64_t address,
-    struct objects_weight w, uint64_t time_ns);
+ * at its address is given back.  Of a program that the process has left since
+ * it has ended with it.  exec_id 0: it is the one that the process executes.
+ * False: there is no room. */
+bool objects_take(struct objects *o, struct process *p, uint32_t exec_id,
+    uint64_t address, struct objects_weight w, uint64_t time_ns);
 
 /* The stack that took it, by its number in the slot, with its weight; p NULL:
  * of a process that is gone. */
@@ -65,7 +67,8 @@ bool objects_placed(struct objects *o, struct process *p, uint64_t address,
     struct objects_weight w, uint64_t time_ns, uint32_t stack);
 
 /* It was given back; false: it is not known. */
-bool objects_give(struct objects *o, struct process *p, uint64_t address);
+bool objects_give(struct objects *o, struct process *p, uint32_t exec_id,
+    uint64_t address);
 
 /* It lived before we began; nothing where it is known already. */
 bool objects_found(struct objects *o, struct process *p, uint64_t address,

@@ -17,7 +17,7 @@ struct frames;
 struct holder {
 	struct process *p;
 	struct holder *next, **at; /* in the list of all */
-	uint32_t image; /* the process's, when its first object came */
+	uint32_t exec_id; /* of the program whose objects these are; 0: any */
 	uint64_t stack_start; /* of its program; 0: not known */
 	uint32_t first; /* of its objects */
 };

@@ -95,17 +95,26 @@ process_last(const struct processes *t, int32_t pid)
 void
 process_executes(struct process *p, uint32_t exec_id)
 {
-	if (exec_id == 0)
+	if (exec_id == 0 || process_is_later(p->exec_id, exec_id))
 		return;
-	if (p->exec_id != 0 && p->exec_id != exec_id)
+	if (process_is_later(exec_id, p->exec_id) && !p->renewed)
 		p->image++;
 	p->exec_id = exec_id;
+	p->renewed = false;
 }
 
 void
 process_renew(struct process *p)
 {
-	p->exec_id = 0;
+	p->renewed = true;
+}
+
+void
+process_executed(struct process *p, int64_t time_ns)
+{
+	p->renewed = false;
+	if (p->executed_ns == 0)
+		p->executed_ns = time_ns;
 }
 
 void

@@ -17,8 +17,10 @@
  *	exit   an entry stays for a slot after the process has gone, for samples
  *	       that are resolved later; the walker's part goes at once, since
  *	       the kernel keeps it by pid.
- *	exec   samples carry a number that changes with it.  Parts compare
- *	       `image` with the one they were made for.
+ *	exec   samples carry a number that grows with it, and come late: what
+ *	       waited is told behind what came after it.  So an older number
+ *	       says nothing new.  Parts compare `image` with the one they were
+ *	       made for.
  */
 #ifndef COLLECTOR_PROCESS_H
 #define COLLECTOR_PROCESS_H
@@ -39,6 +41,13 @@ enum process_part {
 	PROCESS_PARTS
 };
 
+/* What it was called before it executed its program. */
+struct process_before {
+	int64_t until_ns; /* monotonic; 0: nothing is known */
+	char service[64];
+	char comm[16];
+};
+
 /* What /proc said of it, for services.c. */
 struct process_read {
 	uint64_t serial;      /* never given to another process */
@@ -46,6 +55,7 @@ struct process_read {
 	char comm[16];
 	char command[256];    /* comm and executable path, or the arguments */
 	char cgroup[128];     /* path, "" for the root */
+	struct process_before before;
 	char instance[16];    /* of a service that a rule names (instances.h);
 	                       * "": none, or not known before the sweep */
 	bool ruled;           /* a rule names its service */
@@ -88,7 +98,10 @@ struct process {
 	uint64_t start_ns;    /* boot time, in steps of 10 ms */
 	bool gone;
 	int64_t gone_ns;      /* wall time */
-	uint32_t exec_id;     /* of the last sample; 0: any will do */
+	uint32_t exec_id;     /* the youngest that a sample had; 0: none yet */
+	bool renewed;         /* a younger one is no news */
+	int64_t executed_ns;  /* monotonic: since when it has executed what
+	                       * `read` does not say yet; 0: nothing */
 	uint32_t image;       /* counts the programs it was seen to execute */
 	void *part[PROCESS_PARTS]; /* NULL: none */
 	/* NULL: nobody could look at it, it is known by the kernel's word
@@ -123,10 +136,21 @@ struct process *process_find(const struct processes *t, int32_t pid,
 /* The youngest, gone or not. */
 struct process *process_last(const struct processes *t, int32_t pid);
 
+/* Is it of a later program of a process than the other one?  0: not known. */
+static inline bool
+process_is_later(uint32_t exec_id, uint32_t than)
+{
+	return exec_id != 0 && than != 0 && (int32_t)(exec_id - than) > 0;
+}
+
 /* A sample has come from that image of the process; 0: it is not known which.
- * After process_renew() the next one to come is no news. */
+ * After process_renew(), that is when what there is now was read, the next one
+ * to come is no news; unless the process has executed a program since. */
 void process_executes(struct process *p, uint32_t exec_id);
 void process_renew(struct process *p);
+
+/* The kernel has told that it executed a program. */
+void process_executed(struct process *p, int64_t time_ns);
 
 /* It has ended. */
 void process_end(struct processes *t, struct process *p, int64_t now_ns);

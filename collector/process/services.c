@@ -516,6 +516,7 @@ services_add(struct services *s, int32_t pid)
 	p->read->stat = stat;
 	p->read->fd = fd;
 	p->read->seen = s->sweep;
+	p->executed_ns = 0;
 	s->stats.processes++;
 	process_classify(s, p);
 }
@@ -550,6 +551,23 @@ process_ran(const struct pidstat *old, const struct pidstat *stat)
 	    stat->resident_pages != old->resident_pages;
 }
 
+/* It lives, and has perhaps changed: by a program that it has executed, of
+ * which we were told or not. */
+static void
+process_go_on(struct services *s, struct process *p, bool changed)
+{
+	struct process_read *r = p->read;
+
+	if (changed && p->executed_ns != 0) {
+		r->before.until_ns = p->executed_ns;
+		memcpy(r->before.service, r->service, sizeof(r->service));
+		memcpy(r->before.comm, r->comm, sizeof(r->comm));
+	}
+	p->executed_ns = 0;
+	if (changed)
+		process_classify(s, p);
+}
+
 static void
 services_refresh(struct services *s, int32_t pid, bool may_wait,
     int64_t now_ns)
@@ -578,9 +596,8 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 	r->seen = s->sweep;
 	if (r->young && !process_is_young(s, p))
 		changed = true;
-	if (changed && !stat.kernel_thread &&
-	    !process_has_ended(s, pid, &stat))
-		process_classify(s, p);
+	if (!stat.kernel_thread && !process_has_ended(s, pid, &stat))
+		process_go_on(s, p, changed);
 }
 
 struct process *

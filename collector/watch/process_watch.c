@@ -230,6 +230,18 @@ watch_thread(struct process_watch *c, int32_t pid)
 			c->waiting[i].threads = true;
 }
 
+static void
+watch_exec(struct process_watch *c, const struct process_event *e,
+    int64_t now_ns)
+{
+	struct process *p = process_find(services_table(c->parts.services),
+	    e->pid, 0);
+
+	if (p != NULL)
+		process_executed(p, e->time_ns);
+	watch_wait(c, e->pid, true, now_ns);
+}
+
 void
 process_watch_event(
     struct process_watch *c, const struct process_event *e, int64_t now_ns)
@@ -240,7 +252,7 @@ process_watch_event(
 		return; /* our namespace does not show it */
 	switch (e->kind) {
 	case PROCESS_EXEC:
-		watch_wait(c, e->pid, true, now_ns);
+		watch_exec(c, e, now_ns);
 		break;
 	case PROCESS_MAP:
 		maps_cut(c->parts.maps, &(struct maps_change){.pid = e->pid,

@@ -4,6 +4,7 @@
  */
 #include <linux/types.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "collector/base/config.h"
@@ -12,9 +13,11 @@
 #include "collector/engine/engine.h"
 #include "collector/engine/resolve.h"
 #include "collector/engine/service_faults.h"
+#include "collector/process/process_events.h"
 #include "collector/process/services.h"
 #include "collector/profile/profiles.h"
 #include "collector/symbols/jit.h"
+#include "collector/watch/process_watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -458,6 +461,78 @@ TEST(an_image_that_is_not_known_is_no_new_one)
 	bench_free(t);
 }
 
+/* An older program's number comes late; one that is read is no news, unless it
+ * is executed behind that. */
+TEST(an_image_that_is_older_is_no_new_one)
+{
+	struct bench *t = bench_new();
+	struct process *p = services_process(t->services, getpid(), 0);
+	uint32_t image;
+
+	process_executes(p, UINT32_MAX);
+	image = p->image;
+	process_executes(p, 2);
+	process_executes(p, UINT32_MAX);
+	process_executes(p, 2);
+	CHECK_INT(p->image, image + 1);
+	process_renew(p);
+	process_executes(p, 1);
+	process_executes(p, 3);
+	CHECK_INT(p->image, image + 1);
+	process_renew(p);
+	process_executed(p, 1);
+	process_executes(p, 4);
+	CHECK_INT(p->image, image + 2);
+	bench_free(t);
+}
+
+static void
+check_who(struct bench *t, uint64_t time_ns, uint32_t exec_id,
+    const char *name)
+{
+	struct sample_event e = t->head;
+	struct aggregate_group g;
+
+	e.flags = EVENT_EH_FRAME;
+	e.value = e.n_user = 1;
+	e.time_ns = time_ns;
+	e.exec_id = exec_id;
+	aggregate_clear(t->s.aggregate);
+	resolve_event(&t->s, &e, sizeof(e));
+	g = aggregate_get_group(t->s.aggregate, 0);
+	CHECK_STR(g.process, name);
+	CHECK_STR(g.service, name);
+}
+
+/* A sample has the name of the program that it is of, in whichever order it,
+ * the exec and what /proc says come: a change of its name is an exec here. */
+TEST(a_sample_is_of_the_program_of_its_time)
+{
+	static const bool late[] = {false, true};
+	const struct process_event exec = {.kind = PROCESS_EXEC,
+	    .pid = getpid(), .tid = getpid(), .time_ns = 1000,
+	    .comm = "after"};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct bench *t = bench_new();
+		const struct process_watch_parts parts = {
+		    .services = t->services, .maps = t->s.maps};
+
+		CHECK_OK(process_watch_new(&t->s.watch, &parts, -1, false));
+		prctl(PR_SET_NAME, "after");
+		process_watch_event(t->s.watch, &exec, t->s.now_ns);
+		if (!late[i])
+			check_who(t, 999, 1, "test_waits");
+		check_who(t, 1001, 2, "after");
+		check_who(t, 999, 1, "test_waits");
+		check_who(t, 1002, 2, "after");
+		prctl(PR_SET_NAME, "test_waits");
+		process_watch_free(t->s.watch);
+		bench_free(t);
+	}
+}
+
 int
 main(void)
 {
@@ -467,5 +542,7 @@ main(void)
 	RUN(no_time_is_told_twice_or_lost_when_slots_are_late);
 	RUN(a_named_thread_is_no_pool_by_its_entry);
 	RUN(an_image_that_is_not_known_is_no_new_one);
+	RUN(an_image_that_is_older_is_no_new_one);
+	RUN(a_sample_is_of_the_program_of_its_time);
 	return test_done();
 }

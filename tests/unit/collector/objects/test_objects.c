@@ -54,6 +54,7 @@ begin_process(struct model *m, size_t i)
 {
 	m->p[i] = process_add(m->table, m->next_pid++, 1000);
 	CHECK(m->p[i] != NULL);
+	process_executes(m->p[i], 7);
 }
 
 static void
@@ -75,7 +76,8 @@ give(struct model *m, size_t i, size_t k, uint32_t slot)
 {
 	struct thing *t = &m->things[i][k];
 
-	CHECK_INT(objects_give(m->o, m->p[i], k + 16), t->lives);
+	CHECK_INT(objects_give(m->o, m->p[i], m->p[i]->exec_id, k + 16),
+	    t->lives);
 	if (t->lives && t->slot == slot)
 		m->brief[t->stack] += weigh(t->bytes).bytes;
 	t->lives = false;
@@ -89,12 +91,13 @@ take(struct model *m, size_t i, size_t k, uint32_t slot)
 	*t = (struct thing){1 + draw(1u << draw(20)), draw(STACKS), slot,
 	    true};
 	m->time_ns++;
-	CHECK(objects_take(m->o, m->p[i], k + 16, weigh(t->bytes), m->time_ns));
+	CHECK(objects_take(m->o, m->p[i], m->p[i]->exec_id, k + 16,
+	    weigh(t->bytes), m->time_ns));
 	if (old.lives && old.slot == slot)
 		m->brief[old.stack] += weigh(old.bytes).bytes;
 	/* Sometimes it is given back before its stack is known. */
 	if (draw(20) == 0) {
-		CHECK(objects_give(m->o, m->p[i], k + 16));
+		CHECK(objects_give(m->o, m->p[i], m->p[i]->exec_id, k + 16));
 		m->brief[t->stack] += weigh(t->bytes).bytes;
 		t->lives = false;
 	}
@@ -113,7 +116,7 @@ step(struct model *m, uint32_t slot)
 		drop(m, i, slot);
 		begin_process(m, i);
 	} else if (what == 1) { /* it executes a program */
-		m->p[i]->image++;
+		process_executes(m->p[i], m->p[i]->exec_id + 1);
 		drop(m, i, slot);
 	} else if (what < 500) {
 		give(m, i, k, slot);
@@ -229,14 +232,14 @@ TEST(stacks_without_objects_are_dropped)
 		    .module = "", .build_id = ""};
 
 		snprintf(name, sizeof(name), "f%u", i);
-		CHECK(objects_take(o, p, 16, weigh(100), i));
+		CHECK(objects_take(o, p, 0, 16, weigh(100), i));
 		CHECK(objects_placed(o, p, 16, weigh(100), i, 0));
 		objects_keep(o, 0, "");
 		objects_keep_frame(o, 0, &f);
 		CHECK_INT(objects_settle(o), 0);
 		CHECK(objects_kept_count(o) < 1100);
 	}
-	CHECK(objects_give(o, p, 16));
+	CHECK(objects_give(o, p, 0, 16));
 	objects_free(o);
 	processes_free(table);
 }
@@ -258,8 +261,52 @@ TEST(objects_that_are_found)
 	CHECK_STR(objects_kept_frame(o, 0, 0).name,
 	    "[before MemLens started]");
 	CHECK_INT(k.sum.bytes, weigh(1 << 20).bytes);
-	CHECK(objects_give(o, p, 32));
-	CHECK(!objects_give(o, p, 32));
+	CHECK(objects_give(o, p, 0, 32));
+	CHECK(!objects_give(o, p, 0, 32));
+	objects_free(o);
+	processes_free(table);
+}
+
+static size_t
+live(const struct objects *o)
+{
+	struct objects_stats stats;
+
+	objects_stats(o, &stats);
+	return stats.live;
+}
+
+/* What waited, and what lacked something, is told late: the process executes
+ * its program all the same. */
+TEST(a_late_sample_of_the_program_before_ends_nothing)
+{
+	static const bool renewed[] = {false, true};
+	struct processes *table = processes_new();
+	struct objects *o = objects_new(table);
+	struct process *p;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		p = process_add(table, 1 + (int32_t)i, 1000);
+		process_executes(p, 13);
+		CHECK(objects_take(o, p, 13, 16, weigh(100), 1));
+		process_executes(p, 15);
+		if (renewed[i])
+			process_renew(p);
+		CHECK(objects_take(o, p, 15, 32, weigh(100), 2));
+		CHECK_INT(live(o), 1); /* the first one ended */
+		process_executes(p, 13);
+		CHECK(objects_take(o, p, 13, 48, weigh(100), 3));
+		CHECK(!objects_give(o, p, 13, 32));
+		objects_sweep(o);
+		process_executes(p, 15);
+		CHECK(objects_take(o, p, 15, 64, weigh(100), 4));
+		objects_sweep(o);
+		CHECK_INT(live(o), 2);
+		process_executes(p, 16);
+		objects_sweep(o);
+		CHECK_INT(live(o), 0);
+	}
 	objects_free(o);
 	processes_free(table);
 }
@@ -284,6 +331,7 @@ main(void)
 	RUN(objects_are_those_of_the_model);
 	RUN(stacks_without_objects_are_dropped);
 	RUN(objects_that_are_found);
+	RUN(a_late_sample_of_the_program_before_ends_nothing);
 	RUN(weights);
 	return test_done();
 }
