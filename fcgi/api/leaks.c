@@ -334,7 +334,8 @@ leaks_age(const struct leaks *l, const struct leak *k, bool *at_least)
 	*at_least = true;
 	for (size_t i = l->n_steps; i-- > l->anew;) {
 		if (l->has[i] && k->value[i] <= 0) {
-			*at_least = false;
+			/* what it held before may be in that one stack */
+			*at_least = l->anew > 0;
 			break;
 		}
 		if (l->has[i])
