@@ -15,6 +15,8 @@
 #define LATCH_ADDRESS 1   /* in place of a futex's: of a process's latch */
 #define FUTEX_OPERATION 127
 #define FUTEX_PRIVATE 128 /* both threads are of one process */
+#define FUTEX_IN_PAGE 4095
+#define FUTEX_STACK (16 << 10) /* the kernel's, of each task */
 
 /* Does the operation wait? */
 static inline __u8
@@ -32,7 +34,8 @@ futex_waits(__u64 operation)
 	}
 }
 
-/* Does it wake those who wait at its own address alone? */
+/* Does it wake those who wait at its own address alone?  Others know a second
+ * one, and move those who wait. */
 static inline __u8
 futex_wakes_one_address(__u64 operation)
 {
@@ -46,18 +49,32 @@ futex_wakes_one_address(__u64 operation)
 	}
 }
 
-/* Is it this call that ends that wait?  What happens to run on the CPU where
- * a timer or a signal ends one is no waker.  A lock between processes may have
- * another address in each. */
+/*
+ * Is it this call that ends that wait?  The kernel looks for those who wait at
+ * an address of a memory, or at a place in a page that is shared: the other
+ * process's address of that may be another one, but not in its page.
+ */
 static inline __u8
 futex_wakes(__u64 operation, __u64 address, __u64 wait_operation,
-    __u64 wait_address)
+    __u64 wait_address, __u8 one_memory)
 {
-	if (futex_waits(operation) || !futex_waits(wait_operation))
+	__u64 differs = address ^ wait_address;
+
+	if (futex_waits(operation) || !futex_waits(wait_operation) ||
+	    ((operation ^ wait_operation) & FUTEX_PRIVATE) != 0 ||
+	    ((operation & FUTEX_PRIVATE) != 0 && !one_memory))
 		return 0;
-	return address == wait_address ||
-	    (operation & FUTEX_PRIVATE) == 0 ||
-	    !futex_wakes_one_address(operation);
+	return !futex_wakes_one_address(operation) ||
+	    (one_memory ? differs : differs & FUTEX_IN_PAGE) == 0;
+}
+
+/* An interrupt's work is not that of the task that it came to, whatever call
+ * that is in.  It has a stack of its own: a task's is this far down from the
+ * registers with which it entered the kernel. */
+static inline __u8
+futex_is_interrupted(__u64 registers, __u64 here)
+{
+	return registers - here > FUTEX_STACK;
 }
 
 #endif

@@ -47,14 +47,17 @@ send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 }
 
-/* Does who is in a system call with `regs` end a wait in futex, with
- * `theirs`? */
+/* Does the waker, in a system call with `regs`, end a wait in futex? */
 static __always_inline bool
-wakes_futex(struct wait_event *of, const struct pt_regs *regs,
-    const struct pt_regs *theirs)
+wakes_futex(struct wait_event *of, struct task_struct *waker,
+    const struct pt_regs *regs, struct task_struct *woken)
 {
+	const struct pt_regs *theirs =
+	    (void *)bpf_task_pt_regs((void *)woken);
+
 	if (!futex_is_in(theirs) || regs->orig_ax != FUTEX_CALL ||
-	    !futex_wakes(regs->si, regs->di, theirs->si, theirs->di))
+	    !futex_wakes(regs->si, regs->di, theirs->si, theirs->di,
+	    waker->mm == woken->mm))
 		return 0;
 	of->address = theirs->di;
 	of->operation = (__u8)theirs->si;
@@ -90,7 +93,8 @@ BPF_PROG(wake_waking, struct task_struct *woken)
 	regs = (void *)bpf_task_pt_regs((void *)waker);
 	if ((waker->flags & PF_KTHREAD) != 0 || regs->cs == USER32_CS ||
 	    !(t->state == WAIT_POLL ? wakes_latch(&of, regs) :
-	    wakes_futex(&of, regs, (void *)bpf_task_pt_regs((void *)woken))))
+	    wakes_futex(&of, waker, regs, woken)) ||
+	    futex_is_interrupted((__u64)regs, (__u64)ctx))
 		return 0;
 	wait_ns = bpf_ktime_get_ns() - t->since_ns;
 	if (wait_ns < wake_threshold_ns || (__s64)wait_ns < 0)

@@ -76,20 +76,48 @@ TEST(others_are_none)
 	CHECK(!locks_is_glibc_rwlock("pthread_mutex_lock"));
 }
 
-/* A waker calls the futex at the address of the wait; what a timer or a signal
- * ends has none. */
+/* A waker calls the futex at the address of the wait, in its memory; what a
+ * timer or a signal ends has none. */
 TEST(wakers_are_told_from_passers_by)
 {
-	enum { WAIT = 128, WAKE = 129, SHARED_WAKE = 1, BITSET = 137,
-		REQUEUE = 131 };
+	enum { WAIT = 128, WAKE = 129, BITSET = 137, REQUEUE = 131 };
 
-	CHECK(futex_wakes(WAKE, 0x1000, WAIT, 0x1000));
-	CHECK(futex_wakes(WAKE, 0x1000, BITSET, 0x1000));
-	CHECK(!futex_wakes(WAKE, 0x1000, WAIT, 0x1040));
-	CHECK(!futex_wakes(WAIT, 0x1000, WAIT, 0x1000));
-	CHECK(!futex_wakes(WAKE, 0x1000, WAKE, 0x1000));
-	CHECK(futex_wakes(SHARED_WAKE, 0x7000, 0, 0x1000));
-	CHECK(futex_wakes(REQUEUE, 0x2000, WAIT, 0x1000));
+	CHECK(futex_wakes(WAKE, 0x1000, WAIT, 0x1000, 1));
+	CHECK(futex_wakes(WAKE, 0x1000, BITSET, 0x1000, 1));
+	CHECK(!futex_wakes(WAKE, 0x1000, WAIT, 0x1000, 0));
+	CHECK(!futex_wakes(WAKE, 0x1000, WAIT, 0x1040, 1));
+	CHECK(!futex_wakes(WAIT, 0x1000, WAIT, 0x1000, 1));
+	CHECK(!futex_wakes(WAKE, 0x1000, WAKE, 0x1000, 1));
+	CHECK(futex_wakes(REQUEUE, 0x2000, WAIT, 0x1000, 1));
+	CHECK(!futex_wakes(REQUEUE, 0x2000, WAIT, 0x1000, 0));
+}
+
+/* Memory that is shared has an address of its own in each process, but a futex
+ * in it one place in its page. */
+TEST(wakers_in_shared_memory)
+{
+	enum { WAIT = 0, WAKE = 1, BITSET = 9, WAKE_PRIVATE = 129,
+		BITSET_PRIVATE = 137 };
+
+	CHECK(futex_wakes(WAKE, 0x7040, WAIT, 0x1040, 0));
+	CHECK(futex_wakes(WAKE, 0x7040, BITSET, 0x7040, 1));
+	CHECK(!futex_wakes(WAKE, 0x7040, BITSET, 0x7000, 0));
+	CHECK(!futex_wakes(WAKE, 0x7040, BITSET, 0x1040, 1));
+	CHECK(!futex_wakes(WAKE, 0x7040, BITSET_PRIVATE, 0x7040, 0));
+	CHECK(!futex_wakes(WAKE, 0x7040, BITSET_PRIVATE, 0x7040, 1));
+	CHECK(!futex_wakes(WAKE_PRIVATE, 0x7040, WAIT, 0x7040, 1));
+}
+
+/* By where the stack is: below the registers on the task's own, or not. */
+TEST(interrupts_are_no_wakers)
+{
+	const uint64_t registers = 0xffffc90000103f58;
+
+	CHECK(!futex_is_interrupted(registers, registers - 0x200));
+	CHECK(!futex_is_interrupted(registers, registers - 0x3000));
+	CHECK(futex_is_interrupted(registers, registers - 0x5000));
+	CHECK(futex_is_interrupted(registers, registers + 0x5000));
+	CHECK(futex_is_interrupted(registers, 0xfffffe0000008f00));
 }
 
 int
@@ -99,5 +127,7 @@ main(void)
 	RUN(names_of_other_languages);
 	RUN(others_are_none);
 	RUN(wakers_are_told_from_passers_by);
+	RUN(wakers_in_shared_memory);
+	RUN(interrupts_are_no_wakers);
 	return test_done();
 }
