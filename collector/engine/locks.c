@@ -235,6 +235,7 @@ struct lock_look {
 	enum lock_kind kind;
 	uint32_t n;      /* frames up to the lock's function, with it */
 	bool glibc_rwlock, glibc_condition;
+	bool waits_with_bits; /* for a condition: its C library does */
 };
 
 static struct frame
@@ -251,12 +252,27 @@ lock_may_be(enum lock_kind kind, enum lock_kind before)
 	    before == LOCK_NONE || before == LOCK_CONDITION);
 }
 
+/* The C library of GNU since 2.34, which has its name since then. */
+static bool
+lock_waits_with_bits(const struct frame *f)
+{
+	return strcmp(f->module, "libc.so.6") == 0 &&
+	    locks_is_glibc_condition(f->name);
+}
+
+/* The mutex that a condition takes again is a mutex. */
+static enum lock_kind
+lock_outer(enum lock_kind kind, enum lock_kind before)
+{
+	return kind == LOCK_CONDITION && before == LOCK_MUTEX ? before : kind;
+}
+
 /* The outermost function of the table near the leaf. */
 static struct lock_look
 lock_look(struct engine *s, const struct aggregate_stack *stack)
 {
 	uint32_t i, n = stack->n - 1;
-	struct lock_look look = {LOCK_NONE, n, false, false};
+	struct lock_look look = {LOCK_NONE, n, false, false, false};
 	enum lock_kind kind;
 
 	for (i = n; i > 0 && n - i < LOOK_FRAMES; i--) {
@@ -266,12 +282,13 @@ lock_look(struct engine *s, const struct aggregate_stack *stack)
 		    LOCK_NONE;
 		if (!lock_may_be(kind, look.kind))
 			continue;
-		look.kind = kind;
+		look.kind = lock_outer(kind, look.kind);
 		look.n = i;
 		look.glibc_rwlock = look.glibc_rwlock ||
 		    locks_is_glibc_rwlock(f.name);
 		look.glibc_condition = look.glibc_condition ||
 		    locks_is_glibc_condition(f.name);
+		look.waits_with_bits = lock_waits_with_bits(&f);
 	}
 	return look;
 }
@@ -285,7 +302,8 @@ lock_shift(const struct lock *k, const struct lock_look *look)
 	uint8_t second = (k->address & 7) != 0 ? 4 : 0;
 
 	return look->glibc_rwlock ? 8 + second :
-	    look->glibc_condition ? 40 + second : 0;
+	    look->glibc_condition && k->kind == LOCK_CONDITION ?
+	    40 + second : 0;
 }
 
 static bool
@@ -343,15 +361,16 @@ kind_is_lock(enum lock_kind kind)
 	    kind == LOCK_DATABASE;
 }
 
-/* Of what its wait is: the mutex that a condition takes again is a mutex. */
+/* Of what its wait is.  Where the C library's own functions have no names, the
+ * mutex that its condition takes again is known by how it waits. */
 static enum lock_kind
 lock_kind(const struct locks *l, const struct aggregate_stack *stack,
     const struct lock_look *look)
 {
 	uint32_t i = stack->frames[stack->n - 1];
 
-	if (look->kind == LOCK_CONDITION && i != LOCKS_FULL &&
-	    l->locks[i].operation_waits)
+	if (look->kind == LOCK_CONDITION && look->waits_with_bits &&
+	    i != LOCKS_FULL && l->locks[i].operation_waits)
 		return LOCK_MUTEX;
 	return look->kind;
 }

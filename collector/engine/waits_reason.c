@@ -5,7 +5,8 @@
  *	futex         a mutex that waits with a time limit, Rust's, semaphores
  *	              and reader/writer locks use the operation of a condition;
  *	              some conditions that of a lock: by the function of the
- *	              table of locks (symbols/locks_names.h) next to the leaf
+ *	              table of locks (symbols/locks_names.h) next to the leaf;
+ *	              a semaphore for work is a condition
  *	open          a FIFO's waits for its other side: by the kernel's frames
  *	poll          a backend of PostgreSQL waits for a row's lock, or a
  *	condition     table's, until its latch is set; InnoDB for a condition
@@ -55,6 +56,7 @@ reason_of_lock(const char *function, enum wait_state reason)
 	case LOCK_DATABASE:
 		return WAIT_LOCK;
 	case LOCK_CONDITION:
+	case LOCK_WORK:
 		return WAIT_CONDITION;
 	default:
 		return reason;
@@ -72,6 +74,8 @@ reason_of_frame(const struct frame *f, enum wait_state reason, bool *futex)
 	if (kind == LOCK_DATABASE && (reason == WAIT_POLL ||
 	    reason == WAIT_CONDITION))
 		return WAIT_LOCK;
+	if (kind == LOCK_WORK && reason == WAIT_LOCK)
+		return WAIT_CONDITION;
 	if (!*futex || kind == LOCK_NONE)
 		return reason;
 	*futex = false;

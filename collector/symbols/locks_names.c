@@ -17,6 +17,8 @@ static const struct lock_name {
     {"pthread_mutex_timedlock", LOCK_MUTEX},
     {"pthread_mutex_clocklock*", LOCK_MUTEX},
     {"pthread_mutex_cond_lock", LOCK_MUTEX},
+    {"pthread_mutex_lock_full*", LOCK_MUTEX}, /* inherits, robust, ... */
+    {"pthread_mutex_cond_lock_full*", LOCK_MUTEX},
     {"pthread_rwlock_rdlock", LOCK_READER},
     {"pthread_rwlock_timedrdlock", LOCK_READER},
     {"pthread_rwlock_clockrdlock", LOCK_READER},
@@ -35,6 +37,7 @@ static const struct lock_name {
     {"pthread_cond_wait_common*", LOCK_CONDITION},
     {"pthread_mutex_unlock", LOCK_RELEASE},
     {"pthread_mutex_unlock_usercnt", LOCK_RELEASE},
+    {"pthread_mutex_unlock_full*", LOCK_RELEASE},
     {"pthread_rwlock_unlock", LOCK_RELEASE},
     {"__lll_lock_wake*", LOCK_RELEASE},
     {"sem_post", LOCK_RELEASE},
@@ -50,6 +53,12 @@ static const struct lock_name {
     {"lock_grant(ib_lock_t*)", LOCK_RELEASE},
     /* C++ */
     {"std::mutex::lock()", LOCK_MUTEX},
+    {"std::__atomic_semaphore::_M_acquire*", LOCK_SEMAPHORE},
+    {"void std::__atomic_wait_address_bare<std::__atomic_semaphore::*",
+        LOCK_SEMAPHORE},
+    {"bool std::__atomic_wait_address_until_bare<std::__atomic_semaphore::*",
+        LOCK_SEMAPHORE},
+    {"std::__atomic_semaphore::_M_release*", LOCK_RELEASE},
     /* Rust, in the older and the newer way of names */
     {"std::sys::sync::mutex::futex::Mutex::lock*", LOCK_MUTEX},
     {"std::sys::sync::rwlock::futex::RwLock::read*", LOCK_READER},
@@ -69,11 +78,16 @@ static const struct lock_name {
     {"std::sys::unix::locks::futex_condvar::Condvar::wait*",
         LOCK_CONDITION},
     {"parking_lot::condvar::Condvar::wait*", LOCK_CONDITION},
-    /* Go: what its own runtime waits for; goroutines wait in no futex */
+    /* Go: what its own runtime waits for; goroutines wait in no futex.
+     * Its notes are for threads that wait for work, and so are the semaphores
+     * of the Java virtual machine. */
     {"runtime.lock2", LOCK_MUTEX},
     {"runtime.unlock2", LOCK_RELEASE},
-    {"runtime.notesleep", LOCK_CONDITION},
-    {"runtime.notetsleep*", LOCK_CONDITION},
+    {"runtime.notesleep", LOCK_WORK},
+    {"runtime.notetsleep", LOCK_WORK},
+    {"runtime.notetsleep_internal", LOCK_WORK},
+    {"PosixSemaphore::wait()", LOCK_WORK},
+    {"PosixSemaphore::timedwait*", LOCK_WORK},
 };
 
 /* Without the underscores of the library's own use, where the row has none. */

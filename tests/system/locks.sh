@@ -48,6 +48,16 @@ while IFS=';' read -r _ pool reason function leaf holder want calls; do
 			"$held" -ge $((want - want / 10 - noise))
 		continue
 	fi
+	if [ "$reason" = work ]; then
+		n=$(of stack "pool=$pool,.*reason=condition[}].*;$function;")
+		expect "who waits for work waits for a condition" \
+			"$n of $want ns" "$n" -ge $((want - want / 10 - noise))
+		n=$(of lock "pool=$pool[,}]")
+		expect "which is no lock" "$n ns" "$n" = 0
+		n=$(of lock_holder ";$holder;")
+		expect "and nobody holds it" "$n ns" "$n" = 0
+		continue
+	fi
 	stack="pool=$pool,.*reason=$reason[}];.*;$function;.*;${leaf/+/[+]}"
 	got=$(of lock "$stack")
 	may=$((want / 100 + 3000000 + calls * 20000))

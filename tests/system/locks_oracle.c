@@ -10,6 +10,7 @@
  *	waited;POOL;REASON;FUNCTION;LEAF;HOLDER;NS;CALLS
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,12 +42,14 @@ static struct {
 } journal = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_rwlock_t index_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_mutex_t *heap_lock;
+static pthread_mutex_t *heap_lock, inherits, robust;
 static sem_t slots;
 static pthread_mutex_t beside = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t early = PTHREAD_COND_INITIALIZER;
 static int64_t end_ns;
-static int warm, latch, latch_poll;
+static int warm, latch, latch_poll, note;
 
 static int
 goes_on(void)
@@ -69,6 +73,38 @@ ProcLockWakeup(void)
 {
 	kill(getpid(), SIGURG);
 	__asm__ volatile("");
+}
+
+/* As an idle thread of Go waits for work, and another one has some. */
+void go_notesleep(void) __asm__("runtime.notesleep");
+__attribute__((noinline)) void
+go_notesleep(void)
+{
+	while (goes_on() && !__atomic_exchange_n(&note, 0, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &note, FUTEX_WAIT_PRIVATE, 0, NULL, NULL,
+		    0);
+	__asm__ volatile("");
+}
+
+static void
+give_work(void)
+{
+	__atomic_store_n(&note, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &note, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static int
+make_mutexes(void)
+{
+	pthread_mutexattr_t a, b;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_init(&b);
+	return pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT) == 0 &&
+	    pthread_mutexattr_setrobust(&b, PTHREAD_MUTEX_ROBUST) == 0 &&
+	    pthread_mutex_init(&inherits, &a) == 0 &&
+	    pthread_mutex_init(&robust, &b) == 0 &&
+	    pthread_mutex_init(heap_lock, NULL) == 0;
 }
 
 static int
@@ -120,6 +156,14 @@ WANT(wants_heap, pthread_mutex_lock(heap_lock),
     pthread_mutex_unlock(heap_lock))
 HOLD(holds_heap, pthread_mutex_lock(heap_lock),
     pthread_mutex_unlock(heap_lock))
+WANT(wants_inherits, pthread_mutex_lock(&inherits),
+    pthread_mutex_unlock(&inherits))
+HOLD(holds_inherits, pthread_mutex_lock(&inherits),
+    pthread_mutex_unlock(&inherits))
+WANT(wants_robust, pthread_mutex_lock(&robust),
+    pthread_mutex_unlock(&robust))
+HOLD(holds_robust, pthread_mutex_lock(&robust),
+    pthread_mutex_unlock(&robust))
 WANT(reads_index, pthread_rwlock_rdlock(&index_lock),
     pthread_rwlock_unlock(&index_lock))
 HOLD(holds_index, pthread_rwlock_wrlock(&index_lock),
@@ -134,8 +178,17 @@ WANT(awaits_turn,
     pthread_mutex_lock(&beside); pthread_cond_wait(&condition, &beside);
     pthread_mutex_unlock(&beside),)
 HOLD(signals_turn,, pthread_cond_broadcast(&condition))
+/* Who is woken waits on: for the mutex of the condition, twice in all. */
+WANT(wants_again,
+    pthread_mutex_lock(&again); pthread_cond_wait(&early, &again);
+    w->calls++, pthread_mutex_unlock(&again))
+HOLD(holds_again,
+    pthread_mutex_lock(&again); pthread_cond_broadcast(&early),
+    pthread_mutex_unlock(&again))
 WANT(wants_row, ProcSleep(),)
 HOLD(holds_row,, ProcLockWakeup())
+WANT(awaits_work, go_notesleep(),)
+HOLD(gives_work,, give_work())
 
 #define WAITER(p, r, want_, leaf_, hold_) \
 	{.pool = p, .reason = r, .function = #want_, .leaf = leaf_, \
@@ -146,6 +199,10 @@ static struct waiter waiters[] = {
     WAITER("wjournal", "mutex", wants_journal, "mutex journal+0x28",
         holds_journal),
     WAITER("wheap", "mutex", wants_heap, "mutex #", holds_heap),
+    WAITER("winherits", "mutex", wants_inherits, "mutex inherits",
+        holds_inherits),
+    WAITER("wrobust", "mutex", wants_robust, "mutex robust", holds_robust),
+    WAITER("wagain", "mutex", wants_again, "mutex again", holds_again),
     WAITER("wreader", "reader", reads_index, "rwlock index_lock",
         holds_index),
     WAITER("wwriter", "writer", writes_table, "rwlock table_lock",
@@ -153,6 +210,7 @@ static struct waiter waiters[] = {
     WAITER("wsem", "semaphore", wants_slot, "semaphore slots", holds_slot),
     WAITER("wrow", "database", wants_row, "database lock", holds_row),
     WAITER("wcond", "condition", awaits_turn, "-", signals_turn),
+    WAITER("wwork", "work", awaits_work, "-", gives_work),
 };
 #define WAITERS (sizeof(waiters) / sizeof(waiters[0]))
 
@@ -214,7 +272,7 @@ main(int argc, char **argv)
 
 	heap_lock = calloc(1, sizeof(*heap_lock));
 	if (argc != 2 || heap_lock == NULL || sem_init(&slots, 0, 1) != 0 ||
-	    pthread_mutex_init(heap_lock, NULL) != 0 || make_latch() != 0)
+	    !make_mutexes() || make_latch() != 0)
 		return 2;
 	warm = 1;
 	if (!work(1500))

@@ -25,6 +25,9 @@ TEST(functions_are_known_by_any_of_their_names)
 	    LOCK_MUTEX);
 	CHECK_INT(locks_kind_of("__pthread_mutex_unlock_usercnt"),
 	    LOCK_RELEASE);
+	CHECK_INT(locks_kind_of("__pthread_mutex_lock_full"), LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("__pthread_mutex_cond_lock_full"), LOCK_MUTEX);
+	CHECK_INT(locks_kind_of("__pthread_mutex_unlock_full"), LOCK_RELEASE);
 }
 
 /* As the symbols child makes them of a file's. */
@@ -52,7 +55,16 @@ TEST(names_of_other_languages)
 	    {"runtime.lock2", LOCK_MUTEX},
 	    {"runtime.unlock2", LOCK_RELEASE},
 	    {"runtime.futexsleep", LOCK_NONE},
-	    {"runtime.notetsleep_internal", LOCK_CONDITION},
+	    {"runtime.notesleep", LOCK_WORK},
+	    {"runtime.notetsleep_internal", LOCK_WORK},
+	    {"runtime.notetsleepg", LOCK_NONE},
+	    {"_ZN14PosixSemaphore4waitEv", LOCK_WORK},
+	    {"_ZN14PosixSemaphore6signalEj", LOCK_NONE},
+	    {"_ZSt26__atomic_wait_address_bareIZNSt18__atomic_semaphore"
+	     "10_M_acquireEvEUlvE_EvPKiT_", LOCK_SEMAPHORE},
+	    {"_ZNSt18__atomic_semaphore10_M_acquireEv", LOCK_SEMAPHORE},
+	    {"_ZNSt18__atomic_semaphore10_M_releaseEl", LOCK_RELEASE},
+	    {"_ZNSt8__detail15__platform_waitIiEEvPKT_i", LOCK_NONE},
 	    {"_ZN3std3sys4sync7condvar5futex7Condvar4wait"
 	     "17h0123456789abcdefE", LOCK_CONDITION},
 	};
