@@ -25,7 +25,8 @@ const MORE = ['offcpu', 'faults'], MADE = { wall: 'offcpu' };
 const NODES = 512;
 
 const M = load('format', 'time', 'request', 'series', 'services', 'views',
-  'recorded-series', 'types', 'pbft-rounds', 'overview', 'folders');
+  'recorded-series', 'types', 'pbft-rounds', 'instances', 'overview',
+  'folders');
 /* What views ask for, by their own table. */
 const VIEWS = M.views.LIST;
 const TABLES = [...new Set(VIEWS.flatMap((v) => v.series || []))];

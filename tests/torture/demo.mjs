@@ -21,7 +21,7 @@ globalThis.MemLens = { mode: { current: live ? 'live' : 'offline',
 const M = load('format', 'unit', 'time', 'request', 'series', 'colour', 'flame-tree',
   'flame-answers', 'flame-facts', 'recorded-profiles', 'recorded-series',
   'flame-diff', 'runs', 'snapshot', 'api', 'services', 'views',
-  'pbft-rounds', 'overview', 'folders');
+  'pbft-rounds', 'instances', 'overview', 'folders');
 const TABLES = [...new Set(M.views.LIST.flatMap((v) => v.series || []))];
 load(...TABLES.map(fileOf));
 if (live) {
