@@ -265,7 +265,7 @@ health_judge_replicas(struct health *h)
 		const char *service = measure_label(m, "service");
 		const char *instance = measure_label(m, "instance");
 		uint64_t slots, all;
-		char who[160];
+		char who[160], why[80];
 
 		if (!health_is_of(m, "state", "execute") ||
 		    health_rounds(h, service, instance, &slots) > 0 ||
@@ -273,8 +273,10 @@ health_judge_replicas(struct health *h)
 		    health_rounds(h, service, NULL, &all) == 0)
 			continue;
 		snprintf(who, sizeof(who), "%s %s", service, instance);
-		health_because(h, HEALTH_DEGRADED, who, "no round of PBFT in "
-		    "the last minute, in which others had some");
+		snprintf(why, sizeof(why), "no round of PBFT in %lld s, in "
+		    "which others had some", (long long)
+		    ((int64_t)slots * h->extent.slot_ns / NS_PER_S));
+		health_because(h, HEALTH_DEGRADED, who, why);
 	}
 }
 

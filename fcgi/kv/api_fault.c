@@ -39,6 +39,7 @@ struct fault_page {
 	int64_t at_ns;
 	int64_t before_ns[2], after_ns[2]; /* [from, until) */
 	int64_t other_ns; /* until when the time after another fault is */
+	bool overlaps;    /* it, with the time before this */
 	char other[ACTION_NAME_MAX]; /* which overlaps; "": none does */
 	bool unread; /* or nobody knows */
 	struct fault_done done;
@@ -71,7 +72,19 @@ fault_ranges(struct fault_page *p, int64_t slot_ns, int64_t span_ns)
 	p->after_ns[1] = p->after_ns[0] + span_ns;
 }
 
-/* A kept run: of a fault, and not over when the range before this begins? */
+/* A time of a range, in ns; 0: it has none. */
+static int64_t
+fault_ns(struct json_object *range, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(range, key, &v) &&
+	    json_object_get_double(v) < 9e9
+	    ? (int64_t)(json_object_get_double(v) * 1e9) : 0;
+}
+
+/* A kept run: of a fault, and the range after it was not over when the range
+ * before this began? */
 static bool
 fault_take_other(void *arg, int64_t time_ns, const char *name,
     const void *data, size_t n)
@@ -79,16 +92,19 @@ fault_take_other(void *arg, int64_t time_ns, const char *name,
 	struct fault_page *p = arg;
 	const struct buf text = {.data = (uint8_t *)(uintptr_t)data, .len = n};
 	struct json_object *run = kv_parse(&text), *v;
-	int64_t until_ns = 0;
+	int64_t from_ns = 0, until_ns = 0;
 
 	(void)time_ns;
 	if (json_object_is_type(run, json_type_object) &&
 	    json_object_object_get_ex(run, "fault", &v) &&
-	    json_object_object_get_ex(run, "until", &v) &&
-	    json_object_get_double(v) < 9e9)
-		until_ns = (int64_t)(json_object_get_double(v) * 1e9);
-	if (until_ns > p->before_ns[0] && until_ns > p->other_ns) {
+	    json_object_object_get_ex(v, "after", &v)) {
+		from_ns = fault_ns(v, "from");
+		until_ns = fault_ns(v, "until");
+	}
+	if ((from_ns < p->before_ns[1] || until_ns > p->at_ns) &&
+	    until_ns > p->before_ns[0] && until_ns > p->other_ns) {
 		p->other_ns = until_ns;
+		p->overlaps = from_ns < p->before_ns[1];
 		snprintf(p->other, sizeof(p->other), "%s", name);
 	}
 	json_object_put(run);
@@ -118,9 +134,11 @@ fault_words_ranges(const struct fault_page *p, char *out, size_t room)
 		snprintf(out + n, room - n, "; whether another fault's does "
 		    "overlap could not be read");
 	else if (p->other[0] != '\0' && n < room)
-		snprintf(out + n, room - n, "; the range before overlaps with "
-		    "that after \"%s\"%s", p->other, p->other_ns > p->at_ns
-		    ? ", which has this fault in it" : "");
+		snprintf(out + n, room - n, "; the range after \"%s\" %s%s%s",
+		    p->other, p->overlaps ? "overlaps with the range before"
+		    : "", p->overlaps && p->other_ns > p->at_ns ? " and " : "",
+		    p->other_ns > p->at_ns ? "has what this fault did in it"
+		    : "");
 }
 
 static void

@@ -28,8 +28,10 @@
   /* What an instance was over the range, and is at its end. */
   function rowOf(key, now, of) {
     const cpu = of.cpu.get(key) || null, memory = of.memory.get(key) || null;
-    return Object.assign(now.one(key), { cpu, memory, cpuNow: S.last(cpu),
-      memoryNow: S.last(memory) });
+    const row = now.one(key), gone = row.state.level === 'gone';
+    return Object.assign(row, { cpu, memory,
+      cpuNow: gone ? null : S.last(cpu),
+      memoryNow: gone ? null : S.last(memory) });
   }
 
   /*

@@ -285,7 +285,8 @@
   /* For people. */
   const MEANS = 'Missed is what its cluster executed in the last hour and it ' +
     'did not, counted since it was first seen in that hour, over restarts; ' +
-    'what it executes beyond the foremost is caught up. It is behind while ' +
+    'what it executes beyond the foremost is caught up. It is said beside ' +
+    'what it does where it is over 5 % of them. It is behind while ' +
     'it executes less than 90 % of the rounds of the last two minutes in ' +
     'which it is there.';
 

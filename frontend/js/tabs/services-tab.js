@@ -133,7 +133,8 @@
         ns.api.series(I.QUERIES, { from, until, slot }, step, ctx.signal),
         ns.api.series(O.HERE, { from: until - O.HERE_S, until, slot },
           O.HERE_S, ctx.signal), marks(ctx), fault.refresh(ctx)]);
-      const failed = r.memoryOne.error || r.memory.error || near.alive.error;
+      const failed = [...Object.values(r), ...Object.values(near),
+        here.here].map((x) => x.error).find((e) => e);
       shown = O.rows(r, Object.assign(near, here), told,
         until);
       ns.dom.say(said, failed ? failed.message : summary(shown));
