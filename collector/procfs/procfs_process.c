@@ -39,6 +39,8 @@ procfs_process_stat(const struct pidstat *s, struct group_reading *r)
 	put_count(r, GROUP_MINOR_FAULTS, s->minor_faults);
 	put_count(r, GROUP_MAJOR_FAULTS, s->major_faults);
 	put_level(r, GROUP_THREADS, (int64_t)s->threads);
+	if (s->state == 'Z') /* what has ended has no memory: not 0 of it */
+		return;
 	put_level(r, GROUP_VIRTUAL, (int64_t)s->virtual_bytes);
 	put_level(r, GROUP_RESIDENT, (int64_t)s->resident_pages *
 	    sysconf(_SC_PAGESIZE));

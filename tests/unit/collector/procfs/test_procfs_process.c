@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/process/pidstat.h"
 #include "collector/procfs/procfs_groups.h"
 #include "collector/procfs/procfs_process.h"
 #include "collector/procfs/procfs_pss.h"
@@ -113,6 +114,17 @@ TEST(kinds_of_memory_are_those_of_the_mappings)
 	close(proc);
 }
 
+/* It counted as one with 0 bytes, and spoilt the mean of a slot. */
+TEST(what_has_ended_has_no_memory)
+{
+	struct group_reading r = {0};
+
+	procfs_process_stat(&(struct pidstat){.state = 'Z', .threads = 1}, &r);
+	CHECK_INT(r.have_level, 1u << GROUP_THREADS);
+	procfs_process_stat(&(struct pidstat){.state = 'S', .threads = 1}, &r);
+	CHECK((r.have_level >> GROUP_RESIDENT & 1) == 1);
+}
+
 /* How many of n processes were read at a reading. */
 static int
 read_of(struct procfs_pss *p, int64_t now_s, int n)
@@ -161,6 +173,7 @@ int
 main(void)
 {
 	RUN(kinds_of_memory_are_those_of_the_mappings);
+	RUN(what_has_ended_has_no_memory);
 	RUN(each_is_read_once_a_minute_as_far_as_there_is_time);
 	return test_done();
 }
