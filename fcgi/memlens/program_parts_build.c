@@ -88,7 +88,8 @@ build_merge(struct graph *g, const struct graph *build, const char *root)
 
 	if (to == NONE)
 		return false;
-	graph_edge_of(g, 0, to, GRAPH_HOLDS, NULL);
+	if (to != 0)
+		graph_edge_of(g, 0, to, GRAPH_HOLDS, NULL);
 	if (g->origin.complete == GRAPH_NOT_SAID ||
 	    build->origin.complete != GRAPH_WHOLE)
 		g->origin.complete = build->origin.complete;

@@ -228,24 +228,74 @@ graph_copy_keys(struct graph *to, const struct graph *g,
 	return true;
 }
 
+/* A library that both know by its file, whatever a build calls it, is one. */
+static void
+graph_find_libraries(const struct graph *g, const struct graph *other,
+    uint32_t *number)
+{
+	for (size_t i = 0; i < other->n_keys; i++) {
+		uint32_t node = other->keys[i].node;
+
+		if (node >= other->n_nodes || number[node] != NONE ||
+		    other->nodes[node].kind != GRAPH_LIBRARY)
+			continue;
+		for (size_t j = 0; j < g->n_keys; j++)
+			if (g->keys[j].hash == other->keys[i].hash &&
+			    g->keys[j].node < g->n_nodes &&
+			    g->nodes[g->keys[j].node].kind == GRAPH_LIBRARY)
+				number[node] = g->keys[j].node;
+	}
+}
+
+static bool
+graph_has_edge(const struct graph *g, size_t n, const struct graph_edge *e,
+    uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (g->edges[i].from == from && g->edges[i].to == to &&
+		    g->edges[i].kind == e->kind &&
+		    (e->label == NULL) == (g->edges[i].label == NULL) &&
+		    (e->label == NULL ||
+		    strcmp(e->label, g->edges[i].label) == 0))
+			return true;
+	return false;
+}
+
+/* Edges between nodes that were there may be there, too. */
+static void
+graph_merge_edges(struct graph *g, const struct graph *other,
+    const uint32_t *number, size_t n_nodes)
+{
+	size_t n_edges = g->n_edges;
+
+	for (size_t i = 0; i < other->n_edges; i++) {
+		const struct graph_edge *e = &other->edges[i];
+		uint32_t from = number[e->from], to = number[e->to];
+
+		if (from >= n_nodes || to >= n_nodes ||
+		    !graph_has_edge(g, n_edges, e, from, to))
+			graph_copy_edge(g, e, from, to);
+	}
+}
+
 uint32_t
 graph_merge(struct graph *g, const struct graph *other, uint32_t root)
 {
 	uint32_t *number = calloc(other->n_nodes + 1, sizeof(*number));
+	size_t n_nodes = g->n_nodes;
 	uint32_t to = NONE;
 
 	if (number == NULL) {
 		g->failed = true;
 		return NONE;
 	}
-	for (size_t i = 0; i < other->n_nodes; i++) {
+	for (size_t i = 0; i < other->n_nodes; i++)
 		number[i] = graph_find(g, other->nodes[i].name);
+	graph_find_libraries(g, other, number);
+	for (size_t i = 0; i < other->n_nodes; i++)
 		if (number[i] == NONE)
 			number[i] = graph_copy_node(g, &other->nodes[i]);
-	}
-	for (size_t i = 0; i < other->n_edges; i++)
-		graph_copy_edge(g, &other->edges[i],
-		    number[other->edges[i].from], number[other->edges[i].to]);
+	graph_merge_edges(g, other, number, n_nodes);
 	if (!graph_copy_keys(g, other, number))
 		g->failed = true;
 	if (root < other->n_nodes)

@@ -232,6 +232,35 @@ TEST(both_have_a_std)
 	graph_free(g);
 }
 
+/* A build calls its shared library by another name than the program does: it
+ * stood there twice, and its samples were of neither. */
+TEST(a_library_of_both_graphs_is_one)
+{
+	struct graph *elf = graph_new(), *build = graph_new();
+	uint32_t so, own, target;
+
+	graph_node(elf, "prog");
+	so = graph_node(elf, "libs1.so");
+	elf->nodes[so].kind = GRAPH_LIBRARY;
+	graph_own(elf, GRAPH_BY_MODULE, "libs1.so", so);
+	graph_edge(elf, 0, so, NULL);
+	graph_node(build, "prog");
+	own = graph_node(build, "a");
+	target = graph_node(build, "s1");
+	build->nodes[target].kind = GRAPH_LIBRARY;
+	graph_own(build, GRAPH_BY_MODULE, "libs1.so", target);
+	graph_edge(build, 0, own, NULL);
+	graph_edge(build, 0, target, NULL);
+	graph_edge(build, target, own, NULL);
+	CHECK_INT(graph_merge(elf, build, 0), 0);
+	graph_settle(elf);
+	CHECK_INT(elf->n_nodes, 3);
+	CHECK_INT(elf->n_edges, 3);
+	CHECK_INT(graph_owner(elf, GRAPH_BY_MODULE, "libs1.so", 8), so);
+	graph_free(elf);
+	graph_free(build);
+}
+
 int
 main(void)
 {
@@ -239,5 +268,6 @@ main(void)
 	RUN(two_programs_of_one_file_name_are_two);
 	RUN(a_name_of_no_module_is_no_guess);
 	RUN(both_have_a_std);
+	RUN(a_library_of_both_graphs_is_one);
 	return test_done();
 }
