@@ -104,6 +104,9 @@ latency_words(const struct latency_run *r, char *out, size_t room)
 	if (n > 0 && r->after_commit.n > 0)
 		n += snprintf(out + n, room - (size_t)n,
 		    ", committed p99 %.3g ms (%u)", c, r->after_commit.n);
+	if (n > 0 && r->unread > 0)
+		n += snprintf(out + n, room - (size_t)n,
+		    ", %u not there after 5 s", r->unread);
 	if (n > 0 && r->stopped[0] != '\0')
 		snprintf(out + n, room - (size_t)n, "; stopped: %s",
 		    r->stopped);

@@ -172,6 +172,7 @@ run_written(struct run *x, struct run_request *q, int64_t now_ns)
 	x->flying--;
 	if (run_end(x, q, "a write", 201)) {
 		latency_observe(&x->r->accepted, now_ns - q->due_ns);
+		x->r->took_ns = now_ns - x->began_ns;
 		if (x->r->committed && !run_is_reading(x) && !run_stopped(x))
 			run_read(x, q->sample, q->due_ns);
 	}
@@ -238,7 +239,6 @@ run_loop(struct run *x)
 		http_wait(x->http, -1, run_wait_ms(x));
 		run_take(x);
 	}
-	x->r->took_ns = clock_mono_ns() - x->began_ns;
 	return e;
 }
 

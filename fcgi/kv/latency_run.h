@@ -36,7 +36,7 @@ struct latency_run {
 	char prefix[64]; /* of the keys: a number follows */
 	/* what came of it */
 	uint32_t sent, unread; /* unread: accepted, not found in 5 seconds */
-	int64_t took_ns;
+	int64_t took_ns; /* until the last write was answered */
 	char stopped[200]; /* why before its end; "": it was not */
 	struct latency accepted, after_commit;
 };

@@ -92,6 +92,12 @@ check "nobody there" fact '/a write/.test(l.stopped) && a.count === 0 &&
     a.p99 === null'
 check "what nobody has answered has no rate" js \
     '!("rate_reached" in d.run)'
+# What waits at the end for a read is no slower writing.
+crow yes 8s LOSE=memlens-p99
+latency '{"confirmed":true,"samples":200,"rate":100}'
+check "of writes that are lost none is committed, and the note says so" js \
+    'd.run.rate_reached > 45 && d.run.latency.committed.count === 0 &&
+    d.run.latency.unread > 0 && /, \d+ not there after 5 s$/.test(d.run.notes)'
 # One at a time, and keys are asked for meanwhile.
 crow yes 8s HANG=memlens-p99
 printf '{"confirmed":true}' >"$T/first"
