@@ -20,7 +20,7 @@ struct writer;
 
 #define STEP_POINTS_DEFAULT 1000 /* of one series, when no step is asked for */
 #define STEP_POINTS_MAX 1000000  /* of all series of an answer together */
-#define STEP_SERIES_MAX 8000 /* of each service of a busy host some */
+#define STEP_SERIES_MAX 8000 /* some of each service */
 
 struct step_page {
 	const char *query; /* borrowed from the request */

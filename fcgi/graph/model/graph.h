@@ -171,8 +171,8 @@ bool graph_is_rust_own(const struct graph *g, const char *function);
 struct graph *graph_cut(const struct graph *g, uint32_t root, unsigned depth);
 
 /* Adds nodes, edges and keys of another graph, by name, and libraries by the
- * names of their files; what is known of a node of both stays.  The node there of its node `root`, UINT32_MAX where
- * there are too many. */
+ * names of their files; what is known of a node of both stays.  The node there
+ * of its node `root`, UINT32_MAX where there are too many. */
 uint32_t graph_merge(struct graph *g, const struct graph *other,
     uint32_t root);
 
