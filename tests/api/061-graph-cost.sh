@@ -224,7 +224,10 @@ const [painted, plain, dot] = process.argv.slice(2).map((f) =>
     readFileSync(f, 'utf8'));
 const bare = (text) => text.replace(/ fill="#.*?"/g, '')
     .replace(/stroke-width="[^"]*" /g, '').replace(/>[^<>]*%[^<>]*</g, '><');
-if (bare(painted) !== bare(plain)) throw Error('not one layout');
+const [a, b] = [painted, plain].map(bare);
+const at = [...a].findIndex((c, i) => c !== b[i]);
+if (a !== b) throw Error('not one layout: ' + [a, b].map((t) => t.length +
+    ' ' + t.slice(Math.max(0, at - 80), at + 160)).join('\n--\n'));
 let n = 0;
 for (const [, name, label, rest] of dot.matchAll(
     /^\t*"([^"]*)" \[class="[a-z]*", label="[^"]*?\\n([^"]*)"(.*)\];$/gm)) {
