@@ -38,6 +38,25 @@ build_owner_of(const struct build_owner *o, const struct program_symbol *y,
 	    strlen(o->frames[0].file));
 }
 
+/* One whose owner is not known makes others of its name nobody's, too. */
+static void
+build_share_names(struct build_owner *o, const struct program_symbols *s)
+{
+	bool by_name;
+
+	graph_settle(o->g);
+	for (size_t i = 0; i < s->n && !o->g->failed; i++) {
+		const struct program_symbol *y = &s->items[i];
+
+		if (y->function && graph_owner(o->g, GRAPH_BY_FUNCTION,
+		        y->name, strlen(y->name)) < o->g->n_nodes &&
+		    build_owner_of(o, y, &by_name) >= o->g->n_nodes)
+			graph_own(o->g, GRAPH_BY_FUNCTION, y->name,
+			    GRAPH_BOTH);
+	}
+	graph_settle(o->g);
+}
+
 /* Symbols are by address: a second name of one function has no bytes. */
 static void
 build_own(struct build_owner *o, const struct program_symbols *s)
@@ -64,6 +83,7 @@ build_own(struct build_owner *o, const struct program_symbols *s)
 	}
 	if (o->g->nodes[0].bytes < 0)
 		o->g->nodes[0].bytes = 0;
+	build_share_names(o, s);
 }
 
 /* What the compiler brings is no crate, and yet a part. */
@@ -79,13 +99,18 @@ build_add_rust(struct graph *g)
 	graph_edge_of(g, 0, node, GRAPH_HOLDS, NULL);
 }
 
+/* What the root does not need is no part of the program, and owns none of its
+ * files. */
 static bool
 build_merge(struct graph *g, const struct graph *build, const char *root)
 {
 	uint32_t from = root != NULL ? graph_find(build, root)
 	    : build->begin != 0 ? build->begin : graph_root(build);
-	uint32_t to = from != NONE ? graph_merge(g, build, from) : NONE;
+	struct graph *part = from != NONE ? graph_cut(build, from, GRAPH_ALL)
+	                                  : NULL;
+	uint32_t to = part != NULL ? graph_merge(g, part, 0) : NONE;
 
+	graph_free(part);
 	if (to == NONE)
 		return false;
 	if (to != 0)

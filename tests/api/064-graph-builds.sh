@@ -8,7 +8,7 @@ program() # BUILD-ID, exchanged at once
 	echo "int main(void) { return 0x$1; }" | gcc -x c - -o "$T/new" \
 		-Wl,--build-id=0x$1 && mv "$T/new" "$T/prog"
 }
-# MODULE BUILD-ID FROM: 7 samples of its main
+# MODULE BUILD-ID FROM [FUNCTION FILE]: 7 samples of its main, or that
 push()
 {
 	cat >"$T/text" <<-END
@@ -22,8 +22,9 @@ push()
 		line { function_id: 1 line: 1 } }
 	function { id: 1 name: 5 filename: 6 start_line: 1 }
 	string_table: "" string_table: "cpu" string_table: "nanoseconds"
-	string_table: "/opt/$1" string_table: "$2" string_table: "main"
-	string_table: "main.c"
+	string_table: "/opt/$1" string_table: "$2"
+	string_table: "${4:-main}"
+	string_table: "${5:-main.c}"
 	END
 	protoc --encode=pprof.Profile -Ifcgi/format pprof.proto <"$T/text" \
 		>"$T/pprof" && put "$T/pprof" \
@@ -132,4 +133,39 @@ told=$(js 'console.log(d.told) || true' | head -n 1)
 sleep 1
 third
 check "and not before" [ "$(js 'console.log(d.told) || true' | head -n 1)" = "$told" ]
+
+# A source that is also of what the program does not need is its own target's,
+# and a name that two of its targets have is neither's.
+mkdir -p "$T/static/a" "$T/static/b"
+for x in a b; do
+	printf 'static int helper(int n) { return n * 3; }\nint f%s(int n) { return helper(n); }\n' \
+		$x >"$T/static/$x/u.c"
+done
+echo 'int fa(int); int fb(int); int main(void) { return fa(1) + fb(2); }' \
+	>"$T/static/main.c"
+cat >"$T/static/build.ninja" <<'END'
+rule c
+ command = gcc -g -c $in -o $out
+rule l
+ command = gcc -o $out $in
+build main.o: c main.c
+build a.o: c a/u.c
+build b.o: c b/u.c
+build objs.o: c a/u.c
+build prog: l main.o a.o b.o
+build other: l objs.o
+END
+(cd "$T/static" && gcc -g -c main.c && gcc -g -c a/u.c -o a.o &&
+	gcc -g -c b/u.c -o b.o && gcc -o prog main.o a.o b.o \
+	-Wl,--build-id=0x11112222) || exit 1
+"$B/memlens" graph --tell static --socket "$T/memlensd.sock" \
+	--build "$T/static" --root prog "$T/static/prog" || exit 1
+push prog 11112222 1700000200 helper nowhere.c
+target=static
+check "a source that another program has, too, is its target's" await 60 is \
+    1700000200 'd.nodes.find((n) => n.id === "a.o").bytes > 0 &&
+    d.nodes.find((n) => n.id === "b.o").bytes > 0'
+check "a name of two targets is neither's" await 10 is 1700000200 '
+    d.profile.total === 7e7 && d.nodes.every((n) => n.self ===
+    (n.id === "prog" ? 7e7 : 0))'
 exit $bad
