@@ -143,28 +143,27 @@ for x in a b; do
 done
 echo 'int fa(int); int fb(int); int main(void) { return fa(1) + fb(2); }' \
 	>"$T/static/main.c"
-cat >"$T/static/build.ninja" <<'END'
-rule c
- command = gcc -g -c $in -o $out
-rule l
- command = gcc -o $out $in
-build main.o: c main.c
-build a.o: c a/u.c
-build b.o: c b/u.c
-build objs.o: c a/u.c
-build prog: l main.o a.o b.o
-build other: l objs.o
+cat >"$T/static/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(static C)
+set(CMAKE_C_FLAGS "-g -Wl,--build-id=0x11112222")
+add_library(a STATIC a/u.c)
+add_library(b STATIC b/u.c)
+add_library(objs OBJECT a/u.c)
+add_executable(prog main.c)
+target_link_libraries(prog a b)
 END
-(cd "$T/static" && gcc -g -c main.c && gcc -g -c a/u.c -o a.o &&
-	gcc -g -c b/u.c -o b.o && gcc -o prog main.o a.o b.o \
-	-Wl,--build-id=0x11112222) || exit 1
+mkdir -p "$T/static/build/.cmake/api/v1/query/client-memlens"
+touch "$T/static/build/.cmake/api/v1/query/client-memlens/codemodel-v2"
+cmake -S "$T/static" -B "$T/static/build" >/dev/null &&
+	make -s -C "$T/static/build" >/dev/null || exit 1
 "$B/memlens" graph --tell static --socket "$T/memlensd.sock" \
-	--build "$T/static" --root prog "$T/static/prog" || exit 1
+	--build "$T/static/build" --root prog "$T/static/build/prog" || exit 1
 push prog 11112222 1700000200 helper nowhere.c
 target=static
 check "a source that another program has, too, is its target's" await 60 is \
-    1700000200 'd.nodes.find((n) => n.id === "a.o").bytes > 0 &&
-    d.nodes.find((n) => n.id === "b.o").bytes > 0'
+    1700000200 'd.nodes.find((n) => n.id === "a").bytes > 0 &&
+    d.nodes.find((n) => n.id === "b").bytes > 0'
 check "a name of two targets is neither's" await 10 is 1700000200 '
     d.profile.total === 7e7 && d.nodes.every((n) => n.self ===
     (n.id === "prog" ? 7e7 : 0))'
