@@ -142,7 +142,7 @@ buf_printf(struct buf *b, const char *fmt, ...)
 struct cur
 cur_of(const void *p, size_t n)
 {
-	return (struct cur){p, (const uint8_t *)p + n, false};
+	return (struct cur){p, n > 0 ? (const uint8_t *)p + n : p, false};
 }
 
 const uint8_t *

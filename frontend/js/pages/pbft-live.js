@@ -33,7 +33,8 @@
   /* What is stored ends before now. */
   async function storedUntil() {
     const { store } = await ask('health', {});
-    return { until: ns.time.parse(store.until, NaN), slot: store.slot };
+    return { until: ns.time.parse(store.until, NaN),
+      slot: store.slot || ns.time.SLOT_S };
   }
 
   /* Times are of one step; null where nothing is stored of rounds. */
