@@ -54,8 +54,9 @@ async function overview(page) {
     list = await rows(page);
     return list.length === 5 &&
       list.filter((r) => r[1] === 'executes').length === 4 &&
-      list.every((r) => /%$/.test(r[2]) && /iB$/.test(r[4]));
-  }, 30000, 'five rows, four that execute: ' + JSON.stringify(await rows(page)));
+      list.every((r) => /%$/.test(r[2]) && /iB$/.test(r[4])) &&
+      list.slice(1).every((r) => Number.parseFloat(r[5]) > 0);
+  }, 60000, 'five rows, four that execute: ' + JSON.stringify(await rows(page)));
   assert(/^kv_proxy :\d+$/.test(list[0][0]) && list[0][1] === 'runs' &&
     list[0][5] === '', 'the proxy has no rounds: ' + list[0]);
   equal(list.slice(1).map((r) => r[0]).join(), names.map((n) =>
