@@ -288,6 +288,20 @@ map_take_memory(struct map_reader *m, const char *line)
 	m->pending = false;
 }
 
+/* What compilers ask for in case it is there: mostly nobody defines it, and the
+ * first file of its row is only the first that asks. */
+static bool
+map_is_hook(const char *name)
+{
+	static const char *const hooks[] = {"_ITM_", "__gmon_start__ ",
+	    "_Jv_RegisterClasses "};
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if (strncmp(name, hooks[i], strlen(hooks[i])) == 0)
+			return true;
+	return false;
+}
+
 static void
 map_take_symbol(struct map_reader *m, char *line)
 {
@@ -303,6 +317,8 @@ map_take_symbol(struct map_reader *m, char *line)
 	while (end > line && end[-1] == ' ')
 		end--;
 	m->has = map_file(m, file);
+	if (map_is_hook(line))
+		m->has = INTERN_NONE;
 	if (m->has != INTERN_NONE &&
 	    m->g->nodes[m->has].kind == GRAPH_OBJECT &&
 	    intern_find(&m->strong, line, (size_t)(end - line)) ==

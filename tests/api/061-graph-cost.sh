@@ -132,6 +132,13 @@ check "calls by edge, declared or not" js '(() => {
         of("libparts.a(parse.o)", "libparts.a(hash.o)").calls === 72e7 &&
         of("libparts.a(hash.o)", "libparts.a(parse.o)").kind === "seen" &&
         of("main.o", "[kernel]").kind === "seen"; })()'
+# Weak, and nobody has them: the first file that asks does not define them.
+echo 'int main(void) { return 0; }' | gcc -x c - -o "$T/hooks" \
+    -Wl,--no-as-needed -lm -Wl,-Map="$T/hooks.map",--cref || exit 1
+"$B/memlens" graph --depth all --map "$T/hooks.map" "$T/hooks" >"$T/hooks.dot"
+check "hooks of the compiler are no need" [ "$(grep -c \
+    '"crt[a-zA-Z]*.o" -> "libm' "$T/hooks.dot")" = 0 -a \
+    "$(grep -c '"crtbeginS.o" -> "libc.so.6"' "$T/hooks.dot")" = 1 ]
 code=$(size -A "$T/prog" | awk '$1 ~ /^\.(text|init|fini|plt.*)$/ {
     n += $2 } END { print n }')
 check "bytes of its parts are those of its sections" js "
