@@ -28,6 +28,7 @@
 
 #define RECENT_NS (300 * NS_PER_S)
 #define SELF_NS (60 * NS_PER_S)
+#define ROUNDS_MAX 1024 /* series of them: each is compared with all */
 #define SILENT_NS (30 * NS_PER_S) /* a replica of PBFT, while others do */
 #define HEALTH_SCRAPER "scrape" /* a source in a process of its own */
 
@@ -256,10 +257,13 @@ health_rounds(const struct health *h, const char *service,
 	return sum;
 }
 
-/* One that is there and counts nothing while others of its service do. */
+/* One that is there and counts nothing while others of its service do.  More
+ * series than our probe has are somebody else's, and are not judged. */
 static void
 health_judge_replicas(struct health *h)
 {
+	if (h->n_rounds > ROUNDS_MAX)
+		return;
 	for (size_t i = 0; i < h->n_rounds; i++) {
 		const struct metric_series *m = &h->rounds[i];
 		const char *service = measure_label(m, "service");

@@ -17,6 +17,13 @@ intern_fini(struct intern *t)
 	*t = (struct intern){0};
 }
 
+size_t
+intern_bytes(const struct intern *t)
+{
+	return t->bytes.cap + t->cap * sizeof(*t->items) +
+	    t->table.cap * sizeof(*t->table.slots);
+}
+
 void
 intern_rest(struct intern *t)
 {

@@ -38,6 +38,8 @@ struct intern {
 };
 
 void intern_fini(struct intern *t);
+/* Memory of it. */
+size_t intern_bytes(const struct intern *t);
 /* Gives back the hash table; the next put makes it anew. */
 void intern_rest(struct intern *t);
 /* The number of these bytes, new or old; INTERN_NONE when out of memory. */

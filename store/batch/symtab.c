@@ -77,13 +77,6 @@ symtab_rest(struct symtab *t)
 	t->indexed = 1;
 }
 
-static size_t
-intern_bytes(const struct intern *t)
-{
-	return t->bytes.cap + t->cap * sizeof(*t->items) +
-	    t->table.cap * sizeof(*t->table.slots);
-}
-
 size_t
 symtab_bytes(const struct symtab *t)
 {

@@ -19,18 +19,11 @@ open_series_fini(struct open_series *x)
 	*x = (struct open_series){0};
 }
 
-static size_t
-open_series_intern_bytes(const struct intern *t)
-{
-	return t->bytes.cap + t->cap * sizeof(*t->items) +
-	    t->table.cap * sizeof(*t->table.slots);
-}
-
 size_t
 open_series_bytes(const struct open_series *x)
 {
-	return open_series_intern_bytes(&x->names) +
-	    open_series_intern_bytes(&x->heads) +
+	return intern_bytes(&x->names) +
+	    intern_bytes(&x->heads) +
 	    x->cap_services * sizeof(*x->services) +
 	    x->cap * sizeof(*x->members);
 }

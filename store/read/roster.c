@@ -26,19 +26,12 @@ roster_fini(struct roster *r)
 	*r = (struct roster){0};
 }
 
-static size_t
-roster_intern_bytes(const struct intern *t)
-{
-	return t->bytes.cap + t->cap * sizeof(*t->items) +
-	    t->table.cap * sizeof(*t->table.slots);
-}
-
 size_t
 roster_bytes(const struct roster *r)
 {
-	return roster_intern_bytes(&r->services) +
-	    roster_intern_bytes(&r->strings) +
-	    roster_intern_bytes(&r->types) +
+	return intern_bytes(&r->services) +
+	    intern_bytes(&r->strings) +
+	    intern_bytes(&r->types) +
 	    r->known.cap * sizeof(*r->known.pairs) +
 	    r->cap_pairs * sizeof(*r->pairs) +
 	    (r->cap_shown + r->cap_ranks + r->cap_firsts + r->cap_order) *

@@ -50,8 +50,9 @@
       .filter((row) => !ns.instances.isPassing(row)).sort(byName);
     const known = new Set([...one.memory.keys(), ...now.keys]
       .map((key) => JSON.parse(key)[0]));
-    const here = ns.instances.at({ alive: near.here, rounds: near.rounds },
-      marks, until, null);
+    /* replicas are none of these */
+    const here = ns.instances.at({ alive: near.here, rounds: { cols: [],
+      step: near.here.step } }, marks, until, null);
     const wide = { cpu: added(r.cpu.cols), memory: added(r.memory.cols) };
     const others = [...new Set([...wide.memory.keys(),
       ...added(near.here.cols).keys()])]
