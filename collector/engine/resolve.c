@@ -10,6 +10,8 @@
 #include "collector/engine/engine.h"
 #include "collector/engine/second.h"
 #include "collector/engine/service_faults.h"
+#include "collector/engine/thread_time.h"
+#include "collector/engine/waits.h"
 #include "collector/objects/objects.h"
 #include "collector/process/services.h"
 #include "collector/process/thread_pool.h"
@@ -234,23 +236,30 @@ resolve_add(struct engine *s, const struct sample_event *e,
 		resolve_lose_stack(s, e, who, stack->samples);
 }
 
+/* A part of a wait, also in the time of the service that has the stack. */
+static void
+resolve_add_state(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who, struct aggregate_stack *stack, bool whole,
+    enum wait_state state)
+{
+	thread_time_add_to(waits_time(s->waits), who->service, state,
+	    stack->value);
+	stack->group = resolve_group(s, e, who, whole,
+	    resolve_state_name(state));
+	resolve_add(s, e, who, stack);
+}
+
 /* The last part of a wait was on the run queue. */
 static void
 resolve_add_wait(struct engine *s, const struct sample_event *e,
     const struct resolve_who *who, struct aggregate_stack *stack, bool whole)
 {
-	enum wait_state reason = e->wait.reason;
-
 	stack->samples = 1;
 	stack->value = (int64_t)(e->value - e->wait.queued_ns);
-	stack->group = resolve_group(s, e, who, whole,
-	    resolve_state_name(reason));
-	resolve_add(s, e, who, stack);
+	resolve_add_state(s, e, who, stack, whole, e->wait.reason);
 	stack->samples = stack->value == 0;
 	stack->value = (int64_t)e->wait.queued_ns;
-	stack->group = resolve_group(s, e, who, whole,
-	    resolve_state_name(WAIT_RUN_QUEUE));
-	resolve_add(s, e, who, stack);
+	resolve_add_state(s, e, who, stack, whole, WAIT_RUN_QUEUE);
 }
 
 /* The same wait as one for a lock, if names will say that it is one; or who

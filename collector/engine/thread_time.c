@@ -78,13 +78,20 @@ thread_time_add(struct thread_time *t, const char *service,
 }
 
 void
+thread_time_add_to(struct thread_time *t, const char *service,
+    enum wait_state state, int64_t ns)
+{
+	times_of(t, service)->now[state] += ns;
+}
+
+void
 thread_time_move(struct thread_time *t, const char *service,
     enum wait_state from, enum wait_state to, int64_t ns)
 {
 	struct times *x = times_of(t, service);
 	int64_t most = x->now[from] - x->told[from];
 
-	ns = ns < most ? ns : most;
+	ns = ns < most ? ns : most > 0 ? most : 0;
 	x->now[from] -= ns;
 	x->now[to] += ns;
 }
@@ -100,7 +107,7 @@ thread_time_count(struct thread_time *t, const char *service, int64_t births,
 }
 
 static void
-times_put_count(const struct times *x, struct batch *b, uint64_t slot,
+times_put_count(struct times *x, struct batch *b, uint64_t slot,
     int64_t time_ns, int i)
 {
 	struct label label = {"service", x->name};
@@ -111,6 +118,7 @@ times_put_count(const struct times *x, struct batch *b, uint64_t slot,
 
 	batch_add_counter(b, batch_series(b, &d), slot, time_ns,
 	    x->now[i] - x->told[i], x->now[i]);
+	x->told[i] = x->now[i];
 }
 
 static void
@@ -123,15 +131,15 @@ times_put(struct times *x, struct batch *b, uint64_t slot, int64_t time_ns)
 	int i;
 
 	for (i = 0; i < WAIT_STATES; i++) {
-		if (x->now[i] == 0)
+		if (x->now[i] <= 0 || x->now[i] < x->told[i])
 			continue;
 		labels[1].value = resolve_state_name((enum wait_state)i);
 		batch_add_counter(b, batch_series(b, &d), slot, time_ns,
 		    x->now[i] - x->told[i], x->now[i]);
+		x->told[i] = x->now[i];
 	}
 	times_put_count(x, b, slot, time_ns, TIMES_BIRTHS);
 	times_put_count(x, b, slot, time_ns, TIMES_DEATHS);
-	memcpy(x->told, x->now, sizeof(x->told));
 }
 
 /* Keeps those that have grown of late. */
@@ -251,9 +259,17 @@ thread_slot_grown(struct thread_slot *x, int64_t grown[WAIT_STATES])
 }
 
 void
-thread_slot_close(struct thread_slot *x, int64_t grown[WAIT_STATES],
+thread_slot_show(struct thread_slot *x, enum wait_state state, uint64_t ns)
+{
+	x->stacked[state] += (int64_t)ns;
+	x->shown[state] += (int64_t)ns;
+}
+
+void
+thread_slot_close(struct thread_slot *x, int64_t rest[WAIT_STATES],
     int64_t below[WAIT_STATES])
 {
+	int64_t grown[WAIT_STATES];
 	int i;
 
 	if (x->ahead)
@@ -262,5 +278,7 @@ thread_slot_close(struct thread_slot *x, int64_t grown[WAIT_STATES],
 	for (i = 0; i < WAIT_STATES; i++) {
 		below[i] = grown[i] - x->stacked[i];
 		x->stacked[i] = below[i] < 0 ? -below[i] : 0;
+		rest[i] = grown[i] - x->shown[i];
+		x->shown[i] = 0;
 	}
 }

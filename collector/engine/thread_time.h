@@ -8,6 +8,10 @@
  * that a service has never been in is not there; a service in whose slot no
  * thread lived has none.  Births and deaths are there, perhaps as 0, wherever
  * its time is.
+ *
+ * A wait that has a stack is of the service under which its stack is shown, all
+ * else of the one that its thread had as the slot ended.  So the profile of a
+ * service is its waits, also where a process changes its service in a slot.
  */
 #ifndef COLLECTOR_THREAD_TIME_H
 #define COLLECTOR_THREAD_TIME_H
@@ -24,9 +28,12 @@ struct thread_time;
 struct thread_time *thread_time_new(void);
 void thread_time_free(struct thread_time *t);
 
-/* ns in each state. */
+/* ns in each state.  What is less than nothing comes off what is added
+ * later, at the latest in the next slot. */
 void thread_time_add(struct thread_time *t, const char *service,
     const int64_t ns[WAIT_STATES]);
+void thread_time_add_to(struct thread_time *t, const char *service,
+    enum wait_state state, int64_t ns);
 
 /* Of what was added of this slot, so much was in another state; no more than
  * there is. */
@@ -47,6 +54,8 @@ struct thread_slot {
 	int64_t sum[WAIT_STATES];     /* ns, at the end of the slot, */
 	int64_t told[WAIT_STATES];    /* at its beginning */
 	int64_t stacked[WAIT_STATES]; /* with a stack, and not taken off */
+	int64_t shown[WAIT_STATES];   /* of that, what this slot's stacks have,
+	                               * whoever's they are */
 	bool ahead; /* `sum` is of a later border: this one's is not known */
 };
 
@@ -63,9 +72,13 @@ bool thread_slot_is_last(const struct thread_slot_range *slot,
 void thread_slot_choose(struct thread_slot *x,
     const struct thread_slot_range *slot, const struct wait_sums *sums);
 
-/* What is told of the slot, in ns: how each state has grown, and how much of
- * that has no stack. */
-void thread_slot_close(struct thread_slot *x, int64_t grown[WAIT_STATES],
+/* Of a wait, ns of it in a state have a stack. */
+void thread_slot_show(struct thread_slot *x, enum wait_state state,
+    uint64_t ns);
+
+/* What is told of the slot, in ns: how each state has grown beside what its
+ * stacks have, and how much of that has no stack. */
+void thread_slot_close(struct thread_slot *x, int64_t rest[WAIT_STATES],
     int64_t below[WAIT_STATES]);
 
 #endif

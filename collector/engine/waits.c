@@ -217,9 +217,9 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
 	if (x->latched && wait->reason == WAIT_POLL)
 		part.wait.address = LATCH_ADDRESS;
-	x->slot.stacked[wait->reason] += (int64_t)(part.value -
+	thread_slot_show(&x->slot, wait->reason, part.value -
 	    part.wait.queued_ns);
-	x->slot.stacked[WAIT_RUN_QUEUE] += (int64_t)part.wait.queued_ns;
+	thread_slot_show(&x->slot, WAIT_RUN_QUEUE, part.wait.queued_ns);
 	resolve_event(s, &part, size);
 }
 
@@ -534,16 +534,16 @@ waits_swept(struct engine *s, const struct wait_swept *r)
 static void
 waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 {
-	int64_t grown[WAIT_STATES], below[WAIT_STATES];
+	int64_t rest[WAIT_STATES], below[WAIT_STATES];
 	struct sample_event e = {.pid = x->pid, .tid = x->tid,
 	    .start_ns = x->start_ns, .exec_id = x->exec_id, .type = type,
 	    .flags = EVENT_WAIT, .period = 1,
 	    .time_ns = (uint64_t)s->waits->slot.end_ns};
 
 	memcpy(e.comm, x->comm, sizeof(e.comm));
-	thread_slot_close(&x->slot, grown, below);
+	thread_slot_close(&x->slot, rest, below);
 	resolve_thread(s, &e, below, s->waits->mark, &x->owner);
-	thread_time_add(s->waits->time, x->owner.service, grown);
+	thread_time_add(s->waits->time, x->owner.service, rest);
 	if (x->born_ns != 0 &&
 	    x->born_ns <= (uint64_t)s->waits->slot.end_ns) {
 		thread_time_count(s->waits->time, x->owner.service, 1, 0);

@@ -15,11 +15,13 @@
  *
  * Prints at its end, in ns:
  *
- *	lived LEAST MOST CPU QUEUED
+ *	lived LEAST MOST CPU QUEUED BEFORE
  *
  * of all its threads: between which two its life is by the clocks of both sides
- * of each beginning and end (the process's own to 10 ms, as /proc has it), what
- * it has run, and waited for a CPU (-1: that is not known, of children).
+ * of each beginning and end (the process's own from when it was born, to 10 ms,
+ * as /proc has it, or only since this program began), what it has run, and
+ * waited for a CPU (-1: that is not known, of children), and how long it did so
+ * before this program began.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,6 +32,8 @@
 #include <sys/wait.h>
 
 #include "tests/system/thread_clock.h"
+
+#define BEGAN "IDENTITY_ORACLE_BEGAN" /* when, and what it had waited then */
 
 static int64_t end_ns, least_ns, most_ns, queued_ns;
 
@@ -224,14 +228,32 @@ static const struct {
 } modes[] = {{"burn", burn}, {"work", works}, {"sleep", sleeps}, 
     {"switch", switches}, {"exec", executes}, {"die", dies}, {"fork", forks}};
 
+/* Of the first of these programs that the process has executed. */
+static void
+note_beginning(int64_t *began_ns, int64_t *before_ns)
+{
+	long long began = clock_ns(CLOCK_MONOTONIC), before = own_queued_ns();
+	const char *text = getenv(BEGAN);
+	char now[64];
+
+	snprintf(now, sizeof(now), "%lld %lld", began, before);
+	if (text == NULL)
+		setenv(BEGAN, now, 1);
+	else
+		sscanf(text, "%lld %lld", &began, &before);
+	*began_ns = began;
+	*before_ns = before;
+}
+
 int
 main(int argc, char **argv)
 {
 	size_t i = 0, n = sizeof(modes) / sizeof(modes[0]);
-	int64_t cpu_ns, own_ns;
+	int64_t cpu_ns, own_ns, since_ns, began_ns, before_ns;
 
 	if (argc < 3)
 		return 2;
+	note_beginning(&began_ns, &before_ns);
 	end_ns = clock_ns(CLOCK_MONOTONIC) + atoll(argv[2]) * 1000000;
 	while (i < n && strcmp(modes[i].name, argv[1]) != 0)
 		i++;
@@ -241,9 +263,10 @@ main(int argc, char **argv)
 	be_first();
 	cpu_ns = rusage_ns(RUSAGE_SELF) + rusage_ns(RUSAGE_CHILDREN);
 	own_ns = own_age_ns();
-	printf("lived %lld %lld %lld %lld\n",
-	    (long long)(least_ns + own_ns - 10000000),
-	    (long long)(most_ns + own_ns), (long long)cpu_ns,
-	    (long long)(queued_ns < 0 ? -1 : queued_ns + own_queued_ns()));
+	since_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
+	printf("lived %lld %lld %lld %lld %lld\n",
+	    (long long)(least_ns + since_ns), (long long)(most_ns + own_ns),
+	    (long long)cpu_ns, (long long)(queued_ns < 0 ? -1 :
+	    queued_ns + own_queued_ns()), (long long)before_ns);
 	return 0;
 }

@@ -51,14 +51,14 @@ within() {
 		"$2" -ge $(($3 - $5)) -a "$2" -le $(($4 + $5))
 }
 for mode in $modes; do
-	read -r _ least most cpu queued <"$dir/true.$mode"
+	read -r _ least most cpu queued before <"$dir/true.$mode"
 	may=$((most / 1000))
 	within "$mode: all states are its life" "$(spent "$mode")" "$least" \
 		"$most" $((may + 5000000))
 	may=$((may + noise + 15000000))
 	within "$mode: on a CPU" "$(spent "$mode" '[on cpu]')" "$cpu" "$cpu" $may
 	[ "$queued" -lt 0 ] || within "$mode: waiting for one" \
-		"$(spent "$mode" '[run queue]')" "$queued" "$queued" $may
+		"$(spent "$mode" '[run queue]')" $((queued - before)) "$queued" $may
 done
 # Of a slot that is closed more than half a slot late, a part is the next one's.
 for mode in ${modes%% *} sleep exec; do

@@ -533,6 +533,111 @@ TEST(a_sample_is_of_the_program_of_its_time)
 	}
 }
 
+/* ---- a change of the service in a slot ---- */
+
+static int64_t
+profile_of(const struct bench *t, const char *service, const char *reason)
+{
+	const struct aggregate *a = t->s.aggregate;
+	int64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < aggregate_stacks(a); i++) {
+		struct aggregate_stack k = aggregate_get_stack(a, i);
+		struct aggregate_group g = aggregate_get_group(a, k.group);
+
+		if (strcmp(g.service, service) == 0 &&
+		    strcmp(g.reason, reason) == 0)
+			sum += k.value;
+	}
+	return sum;
+}
+
+static int64_t
+time_of(const struct batch *b, const char *service, const char *state)
+{
+	struct series_desc d;
+	struct label l[4];
+	int64_t sum = 0;
+	const char *in;
+	size_t i;
+
+	for (i = 0; i < b->n_blocks; i++) {
+		batch_series_desc(b, b->blocks[i].series, &d, l, 4);
+		in = label_find(d.labels, d.n_labels, "state");
+		if (in != NULL && strcmp(in, state) == 0 && strcmp(service,
+		    label_find(d.labels, d.n_labels, "service")) == 0)
+			sum += b->blocks[i].increase;
+	}
+	return sum;
+}
+
+/* The thread waits for a lock from `from` to `to`, and runs before it. */
+static void
+waits_from(struct bench *t, struct wait_thread *x, int64_t from, int64_t to)
+{
+	struct sample_event e = t->head;
+
+	wait_add(x, WAIT_ON_CPU, x->since_ns, (uint64_t)(BEGIN + from),
+	    &slots);
+	wait_add(x, WAIT_LOCK, (uint64_t)(BEGIN + from),
+	    (uint64_t)(BEGIN + to), &slots);
+	x->since_ns = (uint64_t)(BEGIN + to);
+	e.time_ns = x->since_ns;
+	e.value = (uint64_t)(to - from);
+	e.wait = (struct wait_event){.thread = x->number, .part = WAIT_WHOLE,
+	    .reason = WAIT_LOCK};
+	if (to - from >= THRESHOLD)
+		waits_event(&t->s, &e, HEAD);
+}
+
+static void
+sweep_one(struct bench *t, const struct wait_thread *x)
+{
+	static struct wait_swept r;
+
+	r.size = offsetof(struct wait_swept, event) + HEAD;
+	r.now_ns = BEGIN + SLOT + 1000;
+	r.thread = *x;
+	r.event = t->head;
+	r.event.time_ns = r.now_ns;
+	r.event.wait = (struct wait_event){.part = WAIT_GOING,
+	    .thread = x->number};
+	waits_swept(&t->s, &r);
+}
+
+/* Of a slot in which a program executes another one: each service has in the
+ * profile what it has in the states of its threads. */
+TEST(a_wait_is_of_one_service)
+{
+	struct process_event exec = {.kind = PROCESS_EXEC, .pid = getpid(),
+	    .tid = getpid(), .time_ns = BEGIN + 400000, .comm = "after"};
+	struct wait_thread x = {.number = 1, .since_ns = BEGIN};
+	struct bench *t = bench_new();
+	const struct process_watch_parts parts = {.services = t->services,
+	    .maps = t->s.maps};
+	struct batch *b = batch_new(SLOT);
+
+	CHECK_OK(process_watch_new(&t->s.watch, &parts, -1, false));
+	waits_from(t, &x, 100000, 300000);
+	prctl(PR_SET_NAME, "after");
+	process_watch_event(t->s.watch, &exec, t->s.now_ns);
+	waits_from(t, &x, 500000, 550000);
+	waits_from(t, &x, 600000, 610000);
+	sweep_one(t, &x);
+	waits_close_slot(&t->s, FIRST, b);
+	CHECK_INT(time_of(b, "test_waits", "lock"), 200000);
+	CHECK_INT(profile_of(t, "test_waits", "lock"), 200000);
+	CHECK_INT(time_of(b, "after", "lock"), 60000);
+	CHECK_INT(profile_of(t, "after", "lock"), 60000);
+	CHECK_INT(time_of(b, "after", "on cpu"), SLOT - 260000);
+	prctl(PR_SET_NAME, "test_waits");
+	process_watch_free(t->s.watch);
+	t->s.watch = NULL;
+	batch_free(b);
+	bench_free(t);
+}
+
 int
 main(void)
 {
@@ -544,5 +649,6 @@ main(void)
 	RUN(an_image_that_is_not_known_is_no_new_one);
 	RUN(an_image_that_is_older_is_no_new_one);
 	RUN(a_sample_is_of_the_program_of_its_time);
+	RUN(a_wait_is_of_one_service);
 	return test_done();
 }
