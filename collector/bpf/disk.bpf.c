@@ -23,6 +23,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/disk.h"
+#include "collector/bpf/queued.bpf.h"
 #include "collector/bpf/sums.bpf.h"
 #include "collector/bpf/wait_clock.bpf.h"
 
@@ -503,21 +504,23 @@ BPF_PROG(disk_compact_end)
 	return 0;
 }
 
-/* The scheduler adds the same to the run_delay of /proc/PID/schedstat a moment
- * later, by the same clock. */
+/* The run_delay of /proc/PID/schedstat has grown by the same a moment later, by
+ * the same clock. */
 SEC("tp_btf/sched_switch")
 int
 BPF_PROG(disk_run_queue, bool preempt, struct task_struct *prev,
-    struct task_struct *next)
+    struct task_struct *next, unsigned int prev_state)
 {
-	__u64 queued = next->sched_info.last_queued, clock = wait_clock(prev);
+	__u64 clock = wait_clock(prev);
 	struct sums_key key = {};
 
-	if (next->pid == 0 || queued == 0)
+	if (prev->pid != 0)
+		queued_leaves(prev, !preempt && (prev_state & TASK_ENDS) != 0);
+	if (next->pid == 0 || next->sched_info.last_queued == 0)
 		return 0;
 	key.tgid = (next->flags & PF_KTHREAD) != 0 ? 0 : next->tgid;
 	add(&key, DISK_RUN_QUEUE, sums_side(sums_border, bpf_ktime_get_ns()),
-	    clock > queued ? clock - queued : 0);
+	    queued_comes(next, clock));
 	return 0;
 }
 

@@ -107,6 +107,7 @@ struct files_struct {
 
 /* What the scheduler sums of a task's time on its queues. */
 struct sched_info {
+	unsigned long pcount; /* times that it has come to a CPU */
 	unsigned long long run_delay, last_arrival, last_queued;
 } __attribute__((preserve_access_index));
 

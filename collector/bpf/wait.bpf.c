@@ -487,6 +487,7 @@ set_up(struct wait_thread *t, const struct task_struct *task, __u32 state,
 	t->told = 0;
 	t->swept = 0;
 	t->since_ns = since_ns;
+	t->run_delay = task->sched_info.run_delay;
 	t->sums.born_ns = task->start_time > wait_began_ns ?
 	    task->start_time : 0;
 	t->number = __sync_fetch_and_add(&wait_numbers, 1) + 1;
@@ -505,7 +506,8 @@ BPF_PROG(wait_fork, struct task_struct *parent, struct task_struct *child)
 	if (t == 0 || t->number != 0)
 		return 0;
 	t->called = WAIT_OTHER;
-	set_up(t, child, WAIT_RUN_QUEUE, child->start_time);
+	/* It is on no run queue yet: that will be its first run_delay. */
+	set_up(t, child, WAIT_OTHER, child->start_time);
 	return 0;
 }
 

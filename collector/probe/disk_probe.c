@@ -214,6 +214,8 @@ disk_load(struct disk_probe *p, const struct disk_probe_options *o)
 	p->bpf = disk_bpf__open();
 	disk_leave_out(p, DISK_PART_RUN_QUEUE, o->run_queue);
 	disk_leave_out(p, DISK_PART_FAULTS, o->faults);
+	if (p->bpf != NULL && !o->run_queue)
+		bpf_map__set_max_entries(p->bpf->maps.queued_places, 1);
 	if (p->bpf != NULL)
 		disk_choose(p, kernel, o->calls);
 	btf__free(kernel);
