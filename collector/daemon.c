@@ -15,6 +15,7 @@
 #include "collector/ipc/purger.h"
 #include "collector/ipc/record.h"
 #include "collector/process/services.h"
+#include "collector/process/services_rules.h"
 #include "collector/sources.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -165,7 +166,7 @@ daemon_mark_retention(struct daemon *d, struct batch *b, int64_t start_ns)
 }
 
 void
-daemon_close_slot(struct daemon *d, uint64_t slot)
+daemon_close_slot(struct daemon *d, enum sources_which which, uint64_t slot)
 {
 	struct batch *b = batch_new((uint64_t)d->slots.slot_ns);
 	bool first = d->first || slot % 64 == 0;
@@ -177,7 +178,7 @@ daemon_close_slot(struct daemon *d, uint64_t slot)
 		d->lost++;
 		return;
 	}
-	sources_close_slot(d->sources, slot, b, start_ns, first);
+	sources_close_slot(d->sources, which, slot, b, start_ns, first);
 	services_facts(d->services, b, start_ns, first);
 	if (d->mark != NULL)
 		batch_add_fact(b, start_ns, FACT_MARK, "memlensd", d->mark,
@@ -315,7 +316,7 @@ daemon_close_slots(struct daemon *d)
 	uint64_t slot;
 
 	while (slots_next(&d->slots, &slot)) {
-		daemon_close_slot(d, slot);
+		daemon_close_slot(d, SOURCES_ALL, slot);
 		closed = true;
 	}
 	if (!closed)
@@ -327,42 +328,74 @@ daemon_close_slots(struct daemon *d)
 	heap_trim();
 }
 
+/* What the store has been opened with stays. */
+static void
+daemon_keep_store(struct daemon *d, struct config *new)
+{
+	char *directory = new->directory;
+
+	new->directory = d->config->directory;
+	d->config->directory = directory;
+	new->slot_ns = d->slots.slot_ns;
+}
+
+static const struct err *
+daemon_read_config(struct daemon *d, struct config **new,
+    struct services_rules **rules)
+{
+	const struct err *e;
+
+	*new = calloc(1, sizeof(**new));
+	if (*new == NULL)
+		return err_nomem();
+	e = config_load(*new, d->options.config_path);
+	if (e == NULL && (e = services_rules_new(rules, *new)) != NULL)
+		config_free(*new);
+	return e;
+}
+
+/* Who began anew has missed what was between. */
+static void
+daemon_tell_reload(struct daemon *d, const char *stopped, int64_t stopped_ns)
+{
+	d->mark = "reload";
+	if (stopped[0] != '\0') {
+		snprintf(d->mark_text, sizeof(d->mark_text), "reload: %lld ms "
+		    "are missing of %s", (long long)((clock_mono_ns() -
+		    stopped_ns) / NS_PER_MS), stopped);
+		d->mark = d->mark_text;
+	}
+	log_info("configuration reloaded; [store] and [socket] take effect "
+	    "at the next start%s", d->mark + strlen("reload"));
+}
+
 /* Validates first: a mistake in the new file keeps the old one going.
  * Sources that do not come back are an error: without them the daemon would
  * be blind. */
 static const struct err *
 daemon_reload(struct daemon *d)
 {
-	struct config *new = calloc(1, sizeof(*new));
-	struct services *services = NULL;
-	const struct err *e;
+	struct services_rules *rules;
+	struct config *new;
+	const struct err *e = daemon_read_config(d, &new, &rules);
+	int64_t stopped_ns = clock_mono_ns();
+	char stopped[200];
 
-	e = new == NULL ? err_nomem() :
-	    config_load(new, d->options.config_path);
-	if (e == NULL) {
-		new->slot_ns = d->slots.slot_ns;
-		e = services_new(&services, new);
-	}
 	if (e != NULL) {
 		log_err("%s; the old configuration stays", e->text);
-		if (new != NULL)
-			config_free(new);
 		free(new);
 		return NULL;
 	}
-	daemon_reload_sources(d, new, services);
-	d->mark = "reload";
-	services_follow(services, d->services);
-	services_free(d->services);
+	daemon_keep_store(d, new);
+	daemon_reload_sources(d, new, stopped, sizeof(stopped));
+	services_reload(d->services, new, rules);
 	config_free(d->config);
 	free(d->config);
 	d->config = new;
-	d->services = services;
 	if ((e = daemon_retain_unwatched(d)) != NULL ||
 	    (e = daemon_start_sources(d)) != NULL)
 		return e;
-	log_info("configuration reloaded; [store] and [socket] take effect "
-	    "at the next start");
+	daemon_tell_reload(d, stopped, stopped_ns);
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "collector/base/loop.h"
 #include "collector/base/slots.h"
 #include "collector/quota.h"
+#include "collector/sources.h"
 
 struct batch;
 struct config;
@@ -63,6 +64,7 @@ struct daemon {
 	bool record_failed;  /* said so already */
 	bool first;          /* the next slot says all facts again */
 	const char *mark;    /* FACT_MARK for the next slot, or NULL */
+	char mark_text[320]; /* room for one */
 	int64_t data_ns;     /* replay: the recording's clock */
 	int64_t swept, polled, ticked; /* numbers of the last periods done */
 	int64_t watchdog_ns, watchdog_next_ns;
@@ -85,9 +87,10 @@ const struct err *daemon_start_services(struct daemon *d);
 void daemon_stop_services(struct daemon *d);
 const struct err *daemon_start_sources(struct daemon *d);
 void daemon_stop_sources(struct daemon *d); /* stores the open slot */
-/* The same before a reload: those that can go on with what is new stay. */
+/* The same before a reload, but for those that can go on with what is new:
+ * names the others, in `stopped`. */
 void daemon_reload_sources(struct daemon *d, const struct config *config,
-    struct services *services);
+    char *stopped, size_t size);
 const struct err *daemon_start_notify(struct daemon *d);
 void daemon_stop_notify(struct daemon *d);
 
@@ -116,7 +119,8 @@ const struct err *daemon_push(void *arg, const struct intake_parts *parts);
 const struct err *daemon_append(struct daemon *d, struct batch *b);
 void daemon_record(struct daemon *d, struct batch *b);
 /* Closes the slot with what the sources have. */
-void daemon_close_slot(struct daemon *d, uint64_t slot);
+void daemon_close_slot(struct daemon *d, enum sources_which which,
+    uint64_t slot);
 /* Counters to the log. */
 void daemon_dump(struct daemon *d);
 

@@ -347,7 +347,7 @@ daemon_start_sources(struct daemon *d)
 
 /* What they have taken until now. */
 static void
-daemon_close_last(struct daemon *d)
+daemon_close_last(struct daemon *d, enum sources_which which)
 {
 	int64_t wall_ns = clock_wall_ns();
 	uint64_t slot;
@@ -355,11 +355,11 @@ daemon_close_last(struct daemon *d)
 	slots_update(&d->slots, wall_ns, clock_mono_ns());
 	slots_hurry(&d->slots);
 	while (slots_next(&d->slots, &slot))
-		daemon_close_slot(d, slot);
+		daemon_close_slot(d, SOURCES_ALL, slot);
 	services_sweep(d->services, wall_ns);
 	if (d->stop)
 		d->mark = "stop";
-	daemon_close_slot(d, d->slots.open);
+	daemon_close_slot(d, which, d->slots.open);
 }
 
 void
@@ -368,19 +368,22 @@ daemon_stop_sources(struct daemon *d)
 	if (d->sources == NULL)
 		return;
 	sources_stop(d->sources);
-	daemon_close_last(d);
+	daemon_close_last(d, SOURCES_ALL);
 	sources_close(d->sources);
 	d->sources = NULL;
 }
 
+/* What was taken until now is of the services as they were. */
 void
 daemon_reload_sources(struct daemon *d, const struct config *config,
-    struct services *services)
+    char *stopped, size_t size)
 {
+	stopped[0] = '\0';
 	if (d->sources == NULL)
 		return;
-	sources_reload(d->sources, config, services);
-	daemon_close_last(d);
+	sources_poll(d->sources, clock_wall_ns());
+	sources_reload(d->sources, config, stopped, size);
+	daemon_close_last(d, SOURCES_STOPPED);
 	sources_close_stopped(d->sources);
 }
 

@@ -365,6 +365,15 @@ self_close(void *source)
 	free(s);
 }
 
+/* Nothing of it is configured. */
+static bool
+self_reload(void *source, const struct config *config)
+{
+	(void)source;
+	(void)config;
+	return true;
+}
+
 static const char *
 self_name(size_t part)
 {
@@ -380,4 +389,5 @@ const struct source_ops source_self = {
     .close_slot = self_close_slot,
     .state = self_state,
     .close = self_close,
+    .reload = self_reload,
 };

@@ -216,17 +216,42 @@ sources_stop(struct sources *s)
 		source_stop(&s->all[i]);
 }
 
-void
-sources_reload(struct sources *s, const struct config *config,
-    struct services *services)
+static bool
+source_has(const struct source *o, size_t part)
 {
+	return part < SOURCE_PARTS_MAX && o->parts[part].name != NULL;
+}
+
+/* Its parts that have worked. */
+static void
+source_name(const struct source *o, char *text, size_t size)
+{
+	const char *why;
+
+	for (size_t part = 0; source_has(o, part); part++) {
+		enum source_state state = source_state_of(o, part, &why);
+		size_t n = strlen(text);
+
+		if (state == SOURCE_ATTACHED || state == SOURCE_DEGRADED)
+			snprintf(text + n, size - n, "%s%s",
+			    n > 0 ? ", " : "", o->parts[part].name);
+	}
+}
+
+void
+sources_reload(struct sources *s, const struct config *config, char *stopped,
+    size_t size)
+{
+	stopped[0] = '\0';
 	for (size_t i = 0; i < SOURCES; i++) {
 		struct source *o = &s->all[i];
 
 		o->stays = o->self != NULL && o->ops->reload != NULL &&
-		    o->ops->reload(o->self, config, services);
-		if (!o->stays)
-			source_stop(o);
+		    o->ops->reload(o->self, config);
+		if (o->stays)
+			continue;
+		source_name(o, stopped, size);
+		source_stop(o);
 	}
 }
 
@@ -256,27 +281,27 @@ source_fact(struct source *o, size_t part, struct batch *b, int64_t time_ns,
 	buf_fini(&text);
 }
 
-static bool
-source_has(const struct source *o, size_t part)
+static void
+source_close_slot(struct source *o, uint64_t slot, struct batch *b,
+    int64_t time_ns, bool first)
 {
-	return part < SOURCE_PARTS_MAX && o->parts[part].name != NULL;
+	enum spent_on before = spent_begin(o->ops->spends);
+
+	if (o->self != NULL)
+		source_complain(o, o->ops->close_slot(o->self, slot, b,
+		    first));
+	spent_begin(before);
+	for (size_t part = 0; source_has(o, part); part++)
+		source_fact(o, part, b, time_ns, first);
 }
 
 void
-sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,
-    int64_t time_ns, bool first)
+sources_close_slot(struct sources *s, enum sources_which which, uint64_t slot,
+    struct batch *b, int64_t time_ns, bool first)
 {
-	for (size_t i = 0; i < SOURCES; i++) {
-		struct source *o = &s->all[i];
-		enum spent_on before = spent_begin(o->ops->spends);
-
-		if (o->self != NULL)
-			source_complain(o, o->ops->close_slot(o->self, slot,
-			    b, first));
-		spent_begin(before);
-		for (size_t part = 0; source_has(o, part); part++)
-			source_fact(o, part, b, time_ns, first);
-	}
+	for (size_t i = 0; i < SOURCES; i++)
+		if (which == SOURCES_ALL || !s->all[i].stays)
+			source_close_slot(&s->all[i], slot, b, time_ns, first);
 }
 
 void *

@@ -29,14 +29,20 @@ void sources_poll(struct sources *s, int64_t now_ns);
 /* They take nothing more: the slot that is closed next is the last. */
 void sources_stop(struct sources *s);
 
-/* The same, but for those that go on with what is new. */
+/* The same, but for those that go on with what is new.  `stopped` names the
+ * others, "cpu, disk": "" when there is none. */
 void sources_reload(struct sources *s, const struct config *config,
-    struct services *services);
+    char *stopped, size_t size);
+
+enum sources_which {
+	SOURCES_ALL,
+	SOURCES_STOPPED /* those that sources_reload() has stopped */
+};
 
 /* Adds every source's blocks, and FACT_SOURCE for each whose state has
  * changed, or for all when `first`. */
-void sources_close_slot(struct sources *s, uint64_t slot, struct batch *b,
-    int64_t time_ns, bool first);
+void sources_close_slot(struct sources *s, enum sources_which which,
+    uint64_t slot, struct batch *b, int64_t time_ns, bool first);
 
 /* What was opened by `ops`, or NULL. */
 void *sources_find(struct sources *s, const struct source_ops *ops);

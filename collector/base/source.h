@@ -64,11 +64,10 @@ struct source_ops {
 	 * all that was taken.  May be NULL. */
 	void (*stop)(void *source);
 
-	/* Goes on with another configuration and other services, and forgets
-	 * the old ones; nothing is lost meanwhile.  False: it is stopped,
-	 * closed and opened anew.  May be NULL. */
-	bool (*reload)(void *source, const struct config *config,
-	    struct services *services);
+	/* Goes on with another configuration, and forgets the old one; nothing
+	 * is lost meanwhile.  The names of services may change right after
+	 * that.  False: it is stopped, closed and opened anew.  May be NULL. */
+	bool (*reload)(void *source, const struct config *config);
 };
 
 extern const struct source_ops source_profiles; /* BPF, by the engine */

@@ -46,6 +46,7 @@ struct disk_bin {
 
 struct disk {
 	struct disk_probe *probe;
+	const struct config *config;
 	struct services *services;
 	const char *filesystem; /* whose syncs are seen */
 	int64_t slot_ns;
@@ -342,6 +343,7 @@ disk_open(void **out, const struct config *config, struct services *services)
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
 		return err_nomem();
+	d->config = config;
 	d->services = services;
 	d->slot_ns = config->slot_ns;
 	d->filesystem = config->disk_calls ? "any" : "ext4";
@@ -382,6 +384,22 @@ disk_stop(void *source)
 	disk_probe_stop(d->probe);
 }
 
+static bool
+disk_reload(void *source, const struct config *config)
+{
+	struct disk *d = source;
+	int i;
+
+	for (i = 0; i < DISK_PARTS; i++)
+		if (disk_probe_why(d->probe, (enum disk_part)i) != NULL &&
+		    !disk_probe_lacks(d->probe, (enum disk_part)i))
+			return false;
+	if (!conf_same(&config_spec, "disk", d->config, config))
+		return false;
+	d->config = config;
+	return true;
+}
+
 static const char *
 disk_name(size_t part)
 {
@@ -415,4 +433,5 @@ const struct source_ops source_disk = {
     .state = disk_state,
     .close = disk_close,
     .stop = disk_stop,
+    .reload = disk_reload,
 };

@@ -64,6 +64,17 @@ allocs_attach(struct engine *s, size_t type, enum allocs_series series)
 }
 
 bool
+allocs_are_same(const struct engine *s)
+{
+	const struct allocs *a = &s->allocs;
+	struct objects_library now;
+
+	return a->objects == NULL || (objects_library_read(s->profiles[
+	    a->types[ALLOCS_SPACE]].allocs.library, &now) == NULL &&
+	    now.ino == a->library.ino);
+}
+
+bool
 allocs_has_type(const struct engine *s, size_t type)
 {
 	return s->allocs.objects != NULL && memchr(s->allocs.types + 1,

@@ -48,6 +48,9 @@ struct allocs {
 const struct err *allocs_attach(struct engine *s, size_t type,
     enum allocs_series series);
 
+/* Is the library the file that it was? */
+bool allocs_are_same(const struct engine *s);
+
 /* Is it a type of these? */
 bool allocs_has_type(const struct engine *s, size_t type);
 

@@ -78,6 +78,10 @@ struct engine {
 /* A source (source.h) of n profiles; *out is NULL when all are off. */
 const struct err *engine_open(void **out, const struct config *config,
     struct services *services, const struct profile *const *rows, size_t n);
+/* Goes on as it is where nothing of its sections is another one, and nothing of
+ * it lacks anything that may be there by now. */
+bool engine_reload(void *source, const struct config *config,
+    const struct profile *const *rows, size_t n);
 int engine_fd(const void *source);
 const struct err *engine_poll(void *source, int64_t now_ns);
 const struct err *engine_close_slot(void *source, uint64_t slot,

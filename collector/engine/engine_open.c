@@ -357,6 +357,18 @@ engine_close_parts(struct engine *s)
 	s->epoll = -1;
 }
 
+/* Is it switched on?  Sets how it is taken. */
+static bool
+engine_wants(const struct config *c, const struct profile *row,
+    struct engine_profile *p)
+{
+	if (row->clock != NULL)
+		return row->clock(c, &p->clock);
+	if (row->waits != NULL)
+		return row->waits(c, &p->waits);
+	return row->allocs != NULL ? row->allocs(c, &p->allocs) : row->part(c);
+}
+
 /* The rows that are switched on; *any: there is one. */
 static const struct err *
 engine_set_profiles(struct engine *s, const struct profile *const *rows,
@@ -369,13 +381,7 @@ engine_set_profiles(struct engine *s, const struct profile *const *rows,
 	for (i = 0; i < n; i++) {
 		struct engine_profile *p = &s->profiles[i];
 
-		if (!(rows[i]->clock != NULL ?
-		    rows[i]->clock(s->config, &p->clock) :
-		    rows[i]->waits != NULL ?
-		    rows[i]->waits(s->config, &p->waits) :
-		    rows[i]->allocs != NULL ?
-		    rows[i]->allocs(s->config, &p->allocs) :
-		    rows[i]->part(s->config)))
+		if (!engine_wants(s->config, rows[i], p))
 			continue;
 		*any = true;
 		p->row = rows[i];
@@ -458,6 +464,45 @@ engine_open(void **out, const struct config *config,
 	}
 	*out = s;
 	return NULL;
+}
+
+/* What it was begun with, and all of it works. */
+static bool
+engine_is_same(const struct engine *s, const struct config *config,
+    const struct profile *const *rows, size_t n)
+{
+	struct engine_profile new = {0};
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct engine_profile *p = &s->profiles[i];
+
+		if (!conf_same(&config_spec, rows[i]->name, s->config,
+		    config) ||
+		    engine_wants(config, rows[i], &new) != (p->row != NULL) ||
+		    (p->row != NULL && p->state != SOURCE_ATTACHED))
+			return false;
+	}
+	return s->sampler != NULL &&
+	    conf_same(&config_spec, "symbols", s->config, config) &&
+	    allocs_are_same(s);
+}
+
+bool
+engine_reload(void *source, const struct config *config,
+    const struct profile *const *rows, size_t n)
+{
+	struct engine *s = source;
+
+	if (!engine_is_same(s, config, rows, n))
+		return false;
+	s->config = config;
+	if (config->mirror != NULL && config->mirror[0] != '\0')
+		symbols_set_mirror(s->symbols, config->mirror);
+	symbols_forget(s->symbols);
+	if (s->watch != NULL)
+		process_watch_begin(s->watch);
+	return true;
 }
 
 void

@@ -551,15 +551,13 @@ pbft_stop(void *source)
 
 /* What is attached and counted stays; each file is looked at anew. */
 static bool
-pbft_reload(void *source, const struct config *config,
-    struct services *services)
+pbft_reload(void *source, const struct config *config)
 {
 	struct pbft *p = source;
 
 	if (config->pbft_programs == NULL || config->pbft_programs[0] == '\0')
 		return false;
 	p->config = config;
-	p->services = services;
 	p->look_ns = 0;
 	for (uint32_t i = 0; i < PBFT_REPLICAS; i++)
 		p->members[i].image = UINT32_MAX;

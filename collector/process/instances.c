@@ -27,8 +27,6 @@ struct instance {
 	uint64_t command; /* hash of the arguments, for numbers */
 	uint32_t processes;
 	int64_t held_ns; /* boot time until which nobody else gets it */
-	int32_t pid;     /* for whom a number is kept, 0: for nobody */
-	uint64_t start_ns;
 };
 
 struct instances {
@@ -48,19 +46,6 @@ instances_free(struct instances *in)
 	if (in != NULL)
 		free(in->all);
 	free(in);
-}
-
-void
-instances_reload(struct instances *in)
-{
-	for (size_t i = 0; i < in->n; i++) {
-		struct instance *it = &in->all[i];
-
-		if (it->processes > 0)
-			it->held_ns = clock_boot_ns() + INSTANCES_HELD_NS;
-		it->processes = 0;
-		it->pid = 0;
-	}
 }
 
 /* ---- ports ---- */
@@ -184,39 +169,6 @@ instances_get(struct instances *in, const char *service, const char *name)
 	snprintf(it->service, sizeof(it->service), "%s", service);
 	snprintf(it->name, sizeof(it->name), "%s", name);
 	return it;
-}
-
-void
-instances_keep(struct instances *in, const struct process *p)
-{
-	struct instance *it;
-	char name[16];
-
-	snprintf(name, sizeof(name), "#%d", p->read->number);
-	it = instances_find(in, p->read->service, name);
-	if (it == NULL || p->read->number == 0)
-		return;
-	/* one that listens has it beside, and may not be the only one */
-	if (p->read->port != 0 && it->pid != 0)
-		return;
-	it->pid = p->pid;
-	it->start_ns = p->start_ns;
-}
-
-/* The number that is kept for it, 0 for none; is so no more. */
-static uint8_t
-instances_take_kept(struct instances *in, const struct process *p)
-{
-	for (size_t i = 0; i < in->n; i++) {
-		struct instance *it = &in->all[i];
-
-		if (it->pid != p->pid || it->start_ns != p->start_ns)
-			continue;
-		it->pid = 0;
-		if (strcmp(it->service, p->read->service) == 0)
-			return (uint8_t)atoi(it->name + 1);
-	}
-	return 0;
 }
 
 static size_t
@@ -352,8 +304,6 @@ instances_name(struct instances *in, int proc_fd, struct process *p,
 {
 	uint16_t port = instances_port(proc_fd, p->pid);
 
-	if (p->read->instance[0] == '\0')
-		p->read->number = instances_take_kept(in, p);
 	if (port != 0)
 		instances_join_port(in, p, port);
 	else if (p->read->instance[0] != '\0')

@@ -34,12 +34,6 @@ struct process;
 struct instances *instances_new(void); /* NULL when out of memory */
 void instances_free(struct instances *in);
 
-/* All processes will be named anew.  Numbers are as after an end of those that
- * had them; instances_keep(): one that lives has the number that it had,
- * whoever is looked at before it. */
-void instances_reload(struct instances *in);
-void instances_keep(struct instances *in, const struct process *p);
-
 /* Names the instance of a process, or names it anew where it has begun to
  * listen; `parent` is that of the same service or NULL.  Reads below
  * `proc_fd`; what is not ours to read counts as absent. */

@@ -108,6 +108,12 @@ process_count_serve(struct process_count *c, const struct process_ends *ends)
 }
 
 void
+process_count_begin(struct process_count *c)
+{
+	c->since_ns = clock_boot_ns();
+}
+
+void
 process_count_skip(struct process_count *c)
 {
 	c->skipped++;

@@ -34,6 +34,9 @@ void process_count_free(struct process_count *c);
 void process_count_serve(struct process_count *c,
     const struct process_ends *ends);
 
+/* What has begun until now is no news. */
+void process_count_begin(struct process_count *c);
+
 void process_count_event(struct process_count *c,
     const struct process_event *e);
 

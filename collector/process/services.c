@@ -145,20 +145,6 @@ services_free(struct services *s)
 	free(s);
 }
 
-void
-services_follow(struct services *s, struct services *before)
-{
-	struct instances *numbers = before->instances;
-	struct process *p = NULL;
-
-	before->instances = s->instances;
-	s->instances = numbers;
-	instances_reload(numbers);
-	while ((p = processes_next(before->table, p)) != NULL)
-		if (p->read != NULL && !p->gone)
-			instances_keep(numbers, p);
-}
-
 /* ---- names of services ---- */
 
 static struct service_name *
@@ -385,6 +371,64 @@ process_classify(struct services *s, struct process *p)
 	r->ruled &= strcmp(r->service, SERVICES_OTHER) != 0;
 	r->sweeps = 0;
 	r->told = false;
+}
+
+/* Do rules that are new give it another service? */
+static bool
+process_follow_rules(struct services *s, struct process *p)
+{
+	struct process_read *r = p->read;
+	char before[sizeof(r->service)];
+	const struct process *parent = NULL;
+	bool ruled = r->ruled;
+	const char *name;
+
+	if (!r->alone && process_is_young(s, p))
+		parent = services_parent(s, r);
+	name = process_service(s, r, parent);
+	if (strcmp(name, r->service) == 0 && r->ruled == ruled)
+		return false;
+	memcpy(before, r->service, sizeof(before));
+	process_classify(s, p);
+	r->watched = 0;
+	return strcmp(before, r->service) != 0;
+}
+
+static bool
+services_follow_rules(struct services *s)
+{
+	struct process *p = NULL;
+	bool changed = false;
+
+	while ((p = processes_next(s->table, p)) != NULL)
+		if (p->read != NULL && !p->gone)
+			changed |= process_follow_rules(s, p);
+	return changed;
+}
+
+void
+services_reload(struct services *s, const struct config *config,
+    struct services_rules *rules)
+{
+	bool other = config->show_arguments != s->config->show_arguments;
+	struct process *p = NULL;
+	int i = 0;
+
+	services_rules_free(s->rules);
+	s->rules = rules;
+	s->config = config;
+	while ((p = processes_next(s->table, p)) != NULL) {
+		if (p->read == NULL || p->gone)
+			continue;
+		p->read->sweeps = 0;
+		if (!other)
+			continue;
+		process_read_command(s, p);
+		p->read->told = false;
+	}
+	/* A young one is what its parent is. */
+	while (services_follow_rules(s) && ++i < ANCESTORS_MAX)
+		continue;
 }
 
 /* Has `memlens run` executed it, and not one that has? */

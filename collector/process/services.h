@@ -29,6 +29,7 @@
 struct batch;
 struct config;
 struct err;
+struct services_rules;
 
 #define SERVICES_MAX 256 /* at a time; the rest is "(other services)" */
 #define SERVICES_OTHER "(other services)"
@@ -44,7 +45,7 @@ struct services_stats {
 	uint64_t untold;     /* that ended before services_facts() did */
 };
 
-/* `config` is borrowed until services_free(). */
+/* `config` is borrowed until services_reload() or services_free(). */
 const struct err *services_new(struct services **out,
     const struct config *config);
 /* The same with another directory for /proc: for tests. */
@@ -52,9 +53,11 @@ const struct err *services_new_at(struct services **out,
     const struct config *config, const char *proc);
 void services_free(struct services *s);
 
-/* After a reload: instances keep the numbers that they had in `before`, which
- * is of no other use from here on than to be freed.  Before the first sweep. */
-void services_follow(struct services *s, struct services *before);
+/* Goes on with another configuration and with its rules, which it owns then:
+ * processes are what they were, but those that are of another service now.  All
+ * are looked at anew in the next sweep, whether they listen. */
+void services_reload(struct services *s, const struct config *config,
+    struct services_rules *rules);
 
 /* The table, for those who attach parts. */
 struct processes *services_table(struct services *s);

@@ -37,6 +37,7 @@
 
 struct procfs {
 	struct meter *meter;
+	const struct config *config;
 	struct services *services;
 	struct procfs_host *host;
 	struct groups *groups, *instances;
@@ -383,6 +384,7 @@ procfs_open(void **out, const struct config *config,
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return err_nomem();
+	s->config = config;
 	s->services = services;
 	s->slot_ns = config->slot_ns;
 	procfs_pace_begin(&s->pace, config);
@@ -438,6 +440,18 @@ procfs_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	return NULL;
 }
 
+/* Its counters go on. */
+static bool
+procfs_reload(void *source, const struct config *config)
+{
+	struct procfs *s = source;
+
+	if (!conf_same(&config_spec, "procfs", s->config, config))
+		return false;
+	s->config = config;
+	return true;
+}
+
 static enum source_state
 procfs_state(const void *source, size_t part, const char **why)
 {
@@ -471,4 +485,5 @@ const struct source_ops source_procfs = {
     .close_slot = procfs_close_slot,
     .state = procfs_state,
     .close = procfs_close,
+    .reload = procfs_reload,
 };

@@ -25,6 +25,12 @@ profiles_open(void **out, const struct config *config,
 	    N_PROFILES);
 }
 
+static bool
+profiles_reload(void *source, const struct config *config)
+{
+	return engine_reload(source, config, profiles, N_PROFILES);
+}
+
 const struct source_ops source_profiles = {
     .spends = SPENT_NAMES,
     .name = profiles_name,
@@ -35,4 +41,5 @@ const struct source_ops source_profiles = {
     .stop = engine_stop,
     .state = engine_state,
     .close = engine_close,
+    .reload = profiles_reload,
 };

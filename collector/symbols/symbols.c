@@ -435,10 +435,16 @@ symbols_get(const struct symbols *s, uint32_t ref)
 	return frames_get(s->frames, ref);
 }
 
+void
+symbols_forget(struct symbols *s)
+{
+	s->forget = true;
+}
+
 static bool
 symbols_crowded(const struct symbols *s)
 {
-	return s->n_addresses > ADDRESSES_MAX / 4 * 3 ||
+	return s->forget || s->n_addresses > ADDRESSES_MAX / 4 * 3 ||
 	    s->n_files > FILES_MAX / 4 * 3 || frames_crowded(s->frames);
 }
 
@@ -460,6 +466,9 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 		symbols_sweep(s);
 		return false;
 	}
+	if (s->forget)
+		symbols_read_kallsyms(s, now_ns);
+	s->forget = false;
 	symbols_files_clear(s);
 	frames_clear(s->frames);
 	frames_add(s->frames, &full_frame); /* has its memory already */

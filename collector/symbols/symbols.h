@@ -148,10 +148,15 @@ typedef void symbols_place_fn(void *arg, const struct frame *frame,
 size_t symbols_tell_places(struct symbols *s, int64_t now_ns,
     int64_t again_ns, size_t max, symbols_place_fn *fn, void *arg);
 
+/* All files, and the kernel, are looked at anew from the next symbols_trim()
+ * on. */
+void symbols_forget(struct symbols *s);
+
 /* At the end of a slot: all references are void after it.  Clears all tables
- * when they are near their bounds and returns true when it did: file numbers
- * are void, too.  Forgets what was not asked for of late where that is much.
- * Also reads kallsyms anew now and then when addresses were missing. */
+ * when they are near their bounds or to be forgotten, and returns true when it
+ * did: file numbers are void, too.  Forgets what was not asked for of late
+ * where that is much.  Also reads kallsyms anew now and then when addresses
+ * were missing. */
 bool symbols_trim(struct symbols *s, int64_t now_ns);
 
 /* What became of a question for unwind rows. */

@@ -91,6 +91,7 @@ struct symbols {
 	int64_t now_ns;
 	int64_t kallsyms_at_ns, kallsyms_wait_ns;
 	bool kernel_missed;
+	bool forget;      /* at the next symbols_trim() */
 	bool inlines;     /* ask for inlined functions */
 	uint32_t *inlined; /* frames */
 	uint32_t n_inlined, cap_inlined;

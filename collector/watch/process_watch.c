@@ -161,6 +161,12 @@ process_watch_new(struct process_watch **out,
 }
 
 void
+process_watch_begin(struct process_watch *c)
+{
+	process_count_begin(c->count);
+}
+
+void
 process_watch_free(struct process_watch *c)
 {
 	if (c == NULL)

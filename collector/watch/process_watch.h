@@ -59,6 +59,9 @@ const struct err *process_watch_new(struct process_watch **out,
     const struct process_watch_parts *parts, int epoll, bool rings);
 void process_watch_free(struct process_watch *c);
 
+/* What has begun until now gets no mark of it: rules are new. */
+void process_watch_begin(struct process_watch *c);
+
 /* Takes the records that wait, and does what is due. */
 void process_watch_poll(struct process_watch *c, int64_t now_ns);
 

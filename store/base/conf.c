@@ -324,6 +324,33 @@ conf_load(const struct conf_spec *spec, const char *path, void *values)
 	return NULL;
 }
 
+static bool
+conf_same_string(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool
+conf_same(const struct conf_spec *spec, const char *section, const void *a,
+    const void *b)
+{
+	for (size_t i = 0; i < spec->n_keys; i++) {
+		const struct conf_key *k = &spec->keys[i];
+		const char *x = (const char *)a + k->offset;
+		const char *y = (const char *)b + k->offset;
+
+		if (strcmp(k->section, section) != 0)
+			continue;
+		if (k->type == CONF_STRING ?
+		    !conf_same_string(*(char *const *)(const void *)x,
+		    *(char *const *)(const void *)y) :
+		    memcmp(x, y, k->type == CONF_BOOL ? sizeof(bool) :
+		    sizeof(int64_t)) != 0)
+			return false;
+	}
+	return true;
+}
+
 void
 conf_free_values(const struct conf_spec *spec, void *values)
 {

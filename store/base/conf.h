@@ -66,6 +66,10 @@ const struct err *conf_defaults(const struct conf_spec *spec, void *values);
 const struct err *conf_load(const struct conf_spec *spec, const char *path,
     void *values);
 
+/* Have all keys of a section the same values in both? */
+bool conf_same(const struct conf_spec *spec, const char *section,
+    const void *a, const void *b);
+
 /* Frees the strings of *values that conf_defaults/conf_load set. */
 void conf_free_values(const struct conf_spec *spec, void *values);
 

@@ -206,6 +206,23 @@ TEST(manual_page)
 	}
 }
 
+TEST(sections_are_compared)
+{
+	struct config a, b;
+
+	CHECK_OK(load(&a, "[disk]\nenabled = yes\n"));
+	CHECK_OK(load(&b, "[disk]\nenabled = yes\nrun-queue = yes\n"
+	    "[symbols]\nmirror = /tmp\n[offcpu]\nthreshold = 2ms\n"));
+	CHECK(conf_same(&config_spec, "cpu", &a, &b));
+	CHECK(conf_same(&config_spec, "no such section", &a, &b));
+	CHECK(!conf_same(&config_spec, "disk", &a, &b));
+	CHECK(!conf_same(&config_spec, "symbols", &a, &b));
+	CHECK(!conf_same(&config_spec, "offcpu", &a, &b));
+	CHECK(conf_same(&config_spec, "symbols", &b, &b));
+	config_free(&a);
+	config_free(&b);
+}
+
 int
 main(void)
 {
@@ -218,6 +235,7 @@ main(void)
 	RUN(what_libinih_passes_over);
 	RUN(too_many_services);
 	RUN(manual_page);
+	RUN(sections_are_compared);
 	unlink(path);
 	return test_done();
 }

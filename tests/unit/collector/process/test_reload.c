@@ -1,14 +1,16 @@
 /*
- * Numbers of instances over a reload of the configuration, over a /proc that
- * the test makes.
+ * Processes, and numbers of instances, over a reload of the configuration, over
+ * a /proc that the test makes.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/base/config.h"
 #include "collector/process/services.h"
+#include "collector/process/services_rules.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
@@ -82,31 +84,46 @@ started(const struct config *c)
 	return s;
 }
 
-/* What a reload does to the table. */
-static struct services *
-reloaded(struct services *before, const struct config *c)
+/* Reads its rules, as a file would have them. */
+static struct config *
+with_rules(const char *rules)
 {
-	struct services *s = started(c);
+	struct config *c = calloc(1, sizeof(*c));
+	char path[200];
 
-	services_follow(s, before);
-	services_free(before);
+	put_file(0, "conf", rules);
+	snprintf(path, sizeof(path), "%s/0/conf", proc);
+	CHECK_OK(config_load(c, path));
+	return c;
+}
+
+static void
+drop_config(struct config *c)
+{
+	config_free(c);
+	free(c);
+}
+
+/* What a reload does to the table. */
+static void
+reload(struct services *s, const struct config *c)
+{
+	struct services_rules *rules;
+
+	CHECK_OK(services_rules_new(&rules, c));
+	services_reload(s, c, rules);
 	CHECK_OK(services_sweep(s, 9000));
-	return s;
 }
 
 /* The second of two was the first after a reload, where that had died; and
  * two of the same arguments were told by their order. */
 TEST(a_reload_keeps_numbers)
 {
+	struct config *c = with_rules("[service db]\ncomm = ^db$\n");
 	struct services *s;
-	struct config c;
-	char rule[] = "[service db]\ncomm = ^db$\n", path[200];
 
-	put_file(0, "conf", rule);
-	snprintf(path, sizeof(path), "%s/0/conf", proc);
-	CHECK_OK(config_load(&c, path));
 	put_process(33, "db one");
-	s = started(&c);
+	s = started(c);
 	CHECK_OK(services_sweep(s, 1000));
 	put_process(32, "db two");
 	CHECK_OK(services_sweep(s, 1000));
@@ -118,19 +135,65 @@ TEST(a_reload_keeps_numbers)
 	remove_process(33);
 	CHECK_OK(services_sweep(s, 2000));
 	put_listener(31); /* it has its number beside the port */
-	s = reloaded(s, &c);
+	reload(s, c);
 	CHECK_STR(instance_of(s, 32), "#2");
 	CHECK_STR(instance_of(s, 31), ":6390");
 	CHECK_INT(services_known(s, 31)->read->number, 3);
 	put_process(34, "db four");
-	s = reloaded(s, &c);
+	reload(s, c);
 	CHECK_STR(instance_of(s, 32), "#2");
 	CHECK_STR(instance_of(s, 34), "#4"); /* the others are held */
 	put_process(35, "db one");
-	s = reloaded(s, &c);
+	reload(s, c);
 	CHECK_STR(instance_of(s, 35), "#1"); /* it has come back */
 	services_free(s);
-	config_free(&c);
+	drop_config(c);
+	remove_process(32);
+	remove_process(31);
+	remove_process(34);
+	remove_process(35);
+}
+
+static const char *
+service_of(struct services *s, int pid)
+{
+	const struct process *p = services_known(s, pid);
+
+	return p == NULL ? "gone" : p->read->service;
+}
+
+/* Entries stay, with all that others keep there; names are those of the rules
+ * of now, and a rule's configuration is not needed when it is gone. */
+TEST(a_reload_keeps_processes)
+{
+	struct config *before = with_rules("[service db]\ncomm = ^db$\n"),
+	    *c = with_rules("[service base]\ncomm = ^db$\n"), *no;
+	struct services *s;
+	const struct process *p;
+
+	put_process(33, "db one");
+	put_process(32, "db two");
+	s = started(before);
+	CHECK_OK(services_sweep(s, 1000));
+	p = services_known(s, 33);
+	CHECK_STR(service_of(s, 33), "db");
+	reload(s, c);
+	drop_config(before);
+	CHECK(services_known(s, 33) == p);
+	CHECK_STR(service_of(s, 33), "base");
+	CHECK_STR(service_of(s, 32), "base");
+	CHECK(strcmp(instance_of(s, 32), instance_of(s, 33)) != 0);
+	no = with_rules("[services]\nevery-process = yes\n"
+	    "show-arguments = yes\n");
+	reload(s, no);
+	drop_config(c);
+	CHECK(services_known(s, 33) == p);
+	CHECK_STR(service_of(s, 33), "db"); /* by its name */
+	CHECK_STR(instance_of(s, 33), "");
+	CHECK_STR(p->read->command, "db db one");
+	CHECK(!p->read->ruled);
+	services_free(s);
+	drop_config(no);
 }
 
 int
@@ -144,6 +207,7 @@ main(void)
 	snprintf(command, sizeof(command), "mkdir %s/0", proc);
 	r = system(command);
 	RUN(a_reload_keeps_numbers);
+	RUN(a_reload_keeps_processes);
 	snprintf(command, sizeof(command), "rm -rf %s", proc);
 	r += system(command);
 	(void)r;
