@@ -506,6 +506,10 @@ services_name_of(struct services *s, int32_t pid, char *out, size_t size)
 {
 	const struct process *p = services_last(s, pid);
 
+	if (p != NULL && !p->gone && p->executed_ns != 0) {
+		services_look(s, pid);
+		p = services_last(s, pid);
+	}
 	if (p == NULL)
 		p = services_process(s, pid, 0);
 	if (p != NULL)

@@ -29,16 +29,24 @@ put_file(int pid, const char *name, const char *text)
 }
 
 static void
+put_stat(int pid, const char *comm)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "%d (%s) S 1 1 1 0 -1 0 11 0 3 0 70 30 "
+	    "0 0 20 0 5 0 100 4096000 250 18446744073709551615 1 2 3 0 0 0 "
+	    "0 0\n", pid, comm);
+	put_file(pid, "stat", text);
+}
+
+static void
 put_process(int pid, const char *arguments)
 {
 	char text[600];
 
 	snprintf(text, sizeof(text), "%s/%d", proc, pid);
 	CHECK_INT(mkdir(text, 0755), 0);
-	snprintf(text, sizeof(text), "%d (db) S 1 1 1 0 -1 0 11 0 3 0 70 30 "
-	    "0 0 20 0 5 0 100 4096000 250 18446744073709551615 1 2 3 0 0 0 "
-	    "0 0\n", pid);
-	put_file(pid, "stat", text);
+	put_stat(pid, "db");
 	put_file(pid, "cmdline", arguments);
 }
 
@@ -196,6 +204,26 @@ TEST(a_reload_keeps_processes)
 	drop_config(no);
 }
 
+/* What the kernel has told, and /proc not been asked for. */
+TEST(the_name_of_a_program_that_was_just_executed)
+{
+	struct config *c = with_rules("");
+	struct services *s;
+	char name[64];
+
+	put_process(36, "db");
+	s = started(c);
+	CHECK_OK(services_sweep(s, 1000));
+	put_stat(36, "other");
+	services_name_of(s, 36, name, sizeof(name));
+	CHECK_STR(name, "db");
+	process_executed(process_last(services_table(s), 36), 500);
+	services_name_of(s, 36, name, sizeof(name));
+	CHECK_STR(name, "other");
+	services_free(s);
+	drop_config(c);
+}
+
 int
 main(void)
 {
@@ -208,6 +236,7 @@ main(void)
 	r = system(command);
 	RUN(a_reload_keeps_numbers);
 	RUN(a_reload_keeps_processes);
+	RUN(the_name_of_a_program_that_was_just_executed);
 	snprintf(command, sizeof(command), "rm -rf %s", proc);
 	r += system(command);
 	(void)r;
