@@ -58,6 +58,7 @@ struct object_event {
 struct event_copy {
 	__u64 sp; /* where it begins: the frame's stack pointer */
 	__u64 bp; /* the frame's frame pointer */
+	__u64 di; /* the leaf's register */
 	__u64 words[EVENT_COPY_WORDS + 1]; /* up to the event's end; one more
 	                                    * for the verifier's bounds */
 };

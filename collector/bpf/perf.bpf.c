@@ -48,6 +48,7 @@ find_registers(struct unwind_scratch *s, struct perf_context *ctx)
 	s->walk.sp = *(volatile unsigned long *)&ctx->sp;
 	s->walk.bp = *(volatile unsigned long *)&ctx->bp;
 	s->walk.r10 = *(volatile unsigned long *)&ctx->r10;
+	s->walk.di = *(volatile unsigned long *)&ctx->di;
 }
 
 /* Called with the mapping in which the fault is. */

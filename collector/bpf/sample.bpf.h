@@ -104,6 +104,7 @@ fill_registers(struct unwind_state *walk, struct pt_regs *regs)
 	walk->sp = regs->sp;
 	walk->bp = regs->bp;
 	walk->r10 = regs->r10;
+	walk->di = regs->di;
 }
 
 /* Nobody knows the process's mappings yet: all is still to be walked. */
@@ -230,12 +231,13 @@ fill_copy(struct unwind_scratch *s, __u64 frames)
 		return 0;
 	to[0] = sp;
 	to[1] = s->walk.lacking.bp;
-	n = copy_pages((char *)(to + 2), sp, s->stack_end, COPY_PAGES);
+	to[2] = s->walk.di;
+	n = copy_pages((char *)(to + 3), sp, s->stack_end, COPY_PAGES);
 	if (n == 0)
 		return 0;
 	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
 	    EVENT_COPY;
-	return n + 16;
+	return n + 24;
 }
 
 /* An event with a deep copy: as it is sent. */

@@ -58,6 +58,8 @@ enum unwind_kind {
 	UNWIND_GO,     /* by bp, which may lead to another stack */
 	UNWIND_R10,    /* r10 + 8 cfa, which only a leaf's is known: where a
 	                * function aligns its stack */
+	UNWIND_DI,     /* sp + 8 cfa; the return address is in rdi, which only a
+	                * leaf's is known: vfork() keeps it from its child */
 	UNWIND_KINDS
 };
 
@@ -67,7 +69,7 @@ enum unwind_kind {
 #define UNWIND_BP_MAX 254   /* else: the caller's bp is at CFA - 8 bp */
 #define UNWIND_BP_AT_BP 255 /* it is at *bp */
 
-/* The return address is at CFA - 8, except for UNWIND_SIGNAL. */
+/* The return address is at CFA - 8, except for UNWIND_SIGNAL and _DI. */
 struct unwind_row {
 	__u32 pc; /* offset in the file */
 	__u16 cfa;

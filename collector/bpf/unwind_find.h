@@ -85,7 +85,7 @@ struct unwind_lacking {
 
 struct unwind_state {
 	__u64 ip, sp, bp;
-	__u64 r10; /* of the leaf; 0: not known */
+	__u64 r10, di; /* of the leaf; 0: not known */
 	struct unwind_place place;
 	struct unwind_place before; /* the one of another mapping before it */
 	__u64 trampoline; /* the page of uretprobes; 0: none */

@@ -217,6 +217,15 @@ unwind_return(struct unwind_state *s, __u64 cfa, __u32 bp)
 }
 
 UNWIND_INLINE int
+unwind_by_di(struct unwind_state *s, __u64 n)
+{
+	if (s->is_caller || s->di == 0)
+		return unwind_fail(s, BROKEN_UNSUPPORTED);
+	s->sp += 8 * n;
+	return unwind_arrive(s, s->di);
+}
+
+UNWIND_INLINE int
 unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 {
 	__u64 cfa;
@@ -227,6 +236,8 @@ unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 		return unwind_signal(s);
 	if (rule.kind == UNWIND_GO)
 		return unwind_go(s);
+	if (rule.kind == UNWIND_DI)
+		return unwind_by_di(s, rule.cfa);
 	cfa = unwind_cfa(s, rule.kind, rule.cfa);
 	if (s->error != BROKEN_NOT)
 		return 1;

@@ -573,17 +573,18 @@ sweep_stack(struct wait_swept *r, struct task_struct *task)
 	to[0] = regs->ip;
 	to[1] = sp;
 	to[2] = regs->bp;
+	to[3] = regs->di;
 	e->n_user = 1;
 	e->depth = 1;
 	if ((sp & 7) != 0 || n > SWEEP_PAGE ||
-	    bpf_copy_from_user_task(to + 3, n, (void *)sp, task, 0) != 0)
+	    bpf_copy_from_user_task(to + 4, n, (void *)sp, task, 0) != 0)
 		return (e->n_kernel + 1) * sizeof(__u64);
 	e->flags |= EVENT_COPY | EVENT_PENDING | EVENT_EH_FRAME;
-	to = &e->frames[(e->n_kernel & EVENT_MAX_KERNEL) + 3 + n / 8];
+	to = &e->frames[(e->n_kernel & EVENT_MAX_KERNEL) + 4 + n / 8];
 	if (bpf_copy_from_user_task(to, SWEEP_PAGE, (void *)(sp + n), task,
 	    0) == 0)
 		n += SWEEP_PAGE;
-	return (e->n_kernel + 3) * sizeof(__u64) + n;
+	return (e->n_kernel + 4) * sizeof(__u64) + n;
 }
 
 static __always_inline void

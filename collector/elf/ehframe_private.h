@@ -9,6 +9,7 @@
 
 /* DWARF's numbers of the registers that matter: the seam for other
  * machines. */
+#define REG_DI 5
 #define REG_BP 6
 #define REG_SP 7
 #define REG_R10 10
@@ -37,6 +38,7 @@ enum eh_rule_kind {
 	EH_UNDEFINED,
 	EH_OFFSET,     /* at CFA + offset */
 	EH_EXPRESSION, /* at the address that it computes */
+	EH_REGISTER,   /* in the register `offset` */
 	EH_OTHER
 };
 

@@ -256,6 +256,9 @@ eh_run_register(struct eh_program *p, struct eh_state *s, uint8_t op)
 		eh_set_kind(s, reg, EH_SAME);
 		return true;
 	case CFA_REGISTER:
+		eh_set(s, reg, &(struct eh_rule){.kind = EH_REGISTER,
+		    .offset = (int64_t)eh_read_uleb(c)});
+		return true;
 	case CFA_VAL_OFFSET:
 	case CFA_VAL_OFFSET_SF: /* the operand's sign does not matter */
 		eh_read_uleb(c);
@@ -514,6 +517,19 @@ eh_is_signal(const struct eh_cie *cie, const struct eh_state *s)
 	    eh_is_at(&s->ra, REG_SP, 168);
 }
 
+/* The return address is in rdi: vfork() of the GNU C library. */
+static bool
+eh_is_di(const struct eh_cie *cie, const struct eh_state *s,
+    struct unwind_row *row)
+{
+	if (cie->signal || s->ra.kind != EH_REGISTER ||
+	    s->ra.offset != REG_DI || s->bp.kind != EH_SAME ||
+	    !eh_row_cfa(s, row) || row->kind != UNWIND_SP)
+		return false;
+	row->kind = UNWIND_DI;
+	return true;
+}
+
 struct unwind_row
 eh_row(const struct eh_cie *cie, const struct eh_state *s)
 {
@@ -523,6 +539,8 @@ eh_row(const struct eh_cie *cie, const struct eh_state *s)
 		return (struct unwind_row){.kind = UNWIND_SIGNAL};
 	if (s->ra.kind == EH_UNDEFINED)
 		return (struct unwind_row){.kind = UNWIND_STOP};
+	if (eh_is_di(cie, s, &row))
+		return row;
 	if (cie->signal || s->ra.kind != EH_OFFSET || s->ra.offset != -8 ||
 	    !eh_row_cfa(s, &row) || !eh_row_bp(&s->bp, &row))
 		return (struct unwind_row){.kind = UNWIND_UNSUPPORTED};

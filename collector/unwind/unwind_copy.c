@@ -103,6 +103,7 @@ copy_begin(struct unwind_state *s, const struct sample_event *e, size_t size)
 	s->ip = event_frame(e, e->lacks);
 	s->sp = c->sp;
 	s->bp = c->bp;
+	s->di = c->di;
 	s->n = copy.list->n;
 	s->is_caller = (e->flags & EVENT_CALLER) != 0;
 	s->depth = (__u32)e->lacks;

@@ -165,7 +165,7 @@ their_cfa(Dwarf_Frame *f, struct unwind_row *row)
 }
 
 /* How libdw finds a register: 's'ame, 'u'ndefined, 'o'ffset from the CFA,
- * at 'b'p + n or at s'p' + n, '?' another way. */
+ * at 'b'p + n or at s'p' + n, in r'd'i, '?' another way. */
 static char
 their_rule(Dwarf_Frame *f, int reg, int64_t *offset)
 {
@@ -188,6 +188,8 @@ their_rule(Dwarf_Frame *f, int reg, int64_t *offset)
 	}
 	if (n != 1)
 		return '?';
+	if (o[0].atom == DW_OP_regx && o[0].number == 5)
+		return 'd';
 	return is_breg(o, 6, offset) ? 'b' : is_breg(o, 7, offset) ? 'p' :
 	    '?';
 }
@@ -213,6 +215,12 @@ theirs(Dwarf_Frame *f)
 		return (struct unwind_row){.kind = UNWIND_STOP};
 	if (dwarf_frame_cfa(f, &ops, &n_ops) != 0)
 		return (struct unwind_row){.kind = THEY_REFUSE};
+	if (!signal && ra == 'd' && bp == 's' && their_cfa(f, &row) &&
+	    row.kind == UNWIND_SP) {
+		row.kind = UNWIND_DI;
+		return row;
+	}
+	row = (struct unwind_row){0};
 	if (signal || ra != 'o' || ra_offset != -8 || !their_cfa(f, &row))
 		return unsupported;
 	if (bp == 'b' && bp_offset == 0)

@@ -68,6 +68,11 @@ while read -r _ pool reason want calls; do
 		"$got" -le $((want + may)) -a \
 		"$got" -ge $((want - may - noise))
 done < <(grep '^waited' "$dir/true")
+# The first ones may be older than the tables of their code.
+called=$(samples "$out" "pool=parent,process=$oracle,reason=other};.*;wait_child;")
+all=$(all_of parent "$oracle" other)
+expect "who waits in vfork has callers" "$called of $all ns" \
+	"$all" -gt 0 -a $((called * 4)) -ge $((all * 3))
 if [ -n "$rust" ]; then
 	lock=$(all_of rust-want "$rust" lock)
 	condition=$(all_of rust-want "$rust" condition)

@@ -108,6 +108,21 @@ wait_old_call(struct thread *t)
 		t->reason = "-";
 }
 
+/* A child that has its memory and its stack. */
+static __attribute__((noinline)) void
+wait_child(struct thread *t)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		nap(40 * MS);
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	(void)t;
+}
+
 /* Holds, posts and opens for the others. */
 static void
 serve(struct thread *t)
@@ -130,6 +145,7 @@ static struct thread threads[] = {
     {.pool = "semaphore", .reason = "lock", .wait = wait_semaphore},
     {.pool = "opener", .reason = "pipe", .wait = wait_fifo},
     {.pool = "old-caller", .reason = "other", .wait = wait_old_call},
+    {.pool = "parent", .reason = "other", .wait = wait_child},
     {.pool = "server", .reason = "-", .wait = serve},
 };
 #define THREADS (sizeof(threads) / sizeof(threads[0]))

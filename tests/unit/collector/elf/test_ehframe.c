@@ -94,7 +94,7 @@ row(const struct ehframe_rows *r, size_t i)
 {
 	static const char *const kinds[UNWIND_KINDS] = {"none", "sp", "bp",
 	    "plt", "at-sp", "at-bp", "signal", "stop", "unsupported",
-	    "go", "r10"};
+	    "go", "r10", "di"};
 	static char text[64];
 
 	if (i >= r->n)
@@ -166,6 +166,12 @@ TEST(expressions)
 	begin_fde(&s, cie, 0x80, 0x20); /* the thread's first function */
 	PUT(&s, 0x07, 16);
 	entry_end(&s);
+	begin_fde(&s, cie, 0xa0, 0x20); /* vfork() */
+	PUT(&s, 0x41, 0x0e, 0, 0x09, 16, 5, 0x48, 0x0e, 8);
+	entry_end(&s);
+	begin_fde(&s, cie, 0xc0, 0x20); /* the same with another register */
+	PUT(&s, 0x09, 16, 4);
+	entry_end(&s);
 	CHECK_INT(read_section(&s, true, &r), EHFRAME_OK);
 	CHECK_STR(row(&r, 0), "0 plt 11 0");
 	CHECK_STR(row(&r, 1), "20 at-bp 32767 255");
@@ -173,7 +179,11 @@ TEST(expressions)
 	CHECK_STR(row(&r, 3), "60 r10 0 0");
 	CHECK_STR(row(&r, 4), "70 unsupported 0 0");
 	CHECK_STR(row(&r, 5), "80 stop 0 0");
-	CHECK_INT(r.unsupported, 1);
+	CHECK_STR(row(&r, 6), "a0 sp 1 0");
+	CHECK_STR(row(&r, 7), "a1 di 0 0");
+	CHECK_STR(row(&r, 8), "a9 di 1 0");
+	CHECK_STR(row(&r, 9), "c0 unsupported 0 0");
+	CHECK_INT(r.unsupported, 2);
 	free(r.rows);
 }
 

@@ -94,7 +94,7 @@ event(const __u64 *words, size_t n, size_t *size)
 	c->sp = SP;
 	c->bp = 0;
 	memcpy(c->words, words, n * sizeof(words[0]));
-	*size = offsetof(struct sample_event, frames) + (3 + 2 + n) * 8;
+	*size = offsetof(struct sample_event, frames) + (3 + 3 + n) * 8;
 	return &u.e;
 }
 

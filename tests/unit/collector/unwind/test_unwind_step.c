@@ -24,7 +24,9 @@ static const struct unwind_row made[] = {
     {0x1800, 0, UNWIND_NONE, 0},
     {0x1900, 0, UNWIND_SP, 0},       /* CFA == sp: nonsense */
     {0x1a00, 0, UNWIND_GO, 0},
-    {0x1b00, 0, UNWIND_R10, 0}};
+    {0x1b00, 0, UNWIND_R10, 0},
+    {0x1c00, 0, UNWIND_DI, 0},
+    {0x1c80, 1, UNWIND_DI, 0}};
 
 #define B (STACK + 128) /* bp, and the return address above it */
 #define R (B + 8)
@@ -120,6 +122,28 @@ TEST(stack_that_is_being_aligned)
 	CHECK_INT(unwind_step(&s), 1);
 	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
 	s = begin(AT(0x1b10)); /* of a copy of a stack */
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
+}
+
+/* vfork() has its return address in a register: its child has the stack. */
+TEST(return_address_in_a_register)
+{
+	struct unwind_state s = begin(AT(0x1c10));
+
+	s.di = AT(0x1c90);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1c90));
+	CHECK_INT(s.sp, STACK + 64);
+	CHECK_INT(s.bp, STACK + 128);
+	CHECK_INT(unwind_step(&s), 1); /* a caller's register is not known */
+	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
+	s = begin(AT(0x1c90));
+	s.di = AT(0x1010);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1010));
+	CHECK_INT(s.sp, STACK + 72);
+	s = begin(AT(0x1c10));
 	CHECK_INT(unwind_step(&s), 1);
 	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
 }
@@ -644,6 +668,7 @@ main(void)
 	RUN(return_address_is_behind_the_call);
 	RUN(linkage_table);
 	RUN(stack_that_is_being_aligned);
+	RUN(return_address_in_a_register);
 	RUN(aligned_stack);
 	RUN(signal_frame);
 	RUN(errors);
