@@ -47,7 +47,7 @@ static const struct route routes[] = {
     {"GET", "/api/v1/percentiles", POOL_QUERY, api_percentiles,
         .params = "query from until step strict"},
     {"GET", "/api/v1/threads", POOL_QUERY, api_threads,
-        .params = "query from until step strict"},
+        .params = "query from until step by strict"},
     {"GET", "/api/v1/heatmap.json", POOL_QUERY, api_heatmap,
         .params = "query from until step bands strict"},
     {"GET", "/api/v1/flamegraph.json", POOL_QUERY, api_flamegraph,

@@ -8,10 +8,13 @@
  *
  * Threads that began and ended are counted by service, each with the slot in
  * which it did; so pools that differ in more have no data of it.
+ *
+ * By labels that the metric does not have: threads_by.h.
  */
 #include <string.h>
 
 #include "fcgi/api/pages.h"
+#include "fcgi/api/threads_by.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/series_point.h"
@@ -21,7 +24,6 @@
 #include "fcgi/server/request.h"
 #include "store/base/err.h"
 
-#define THREADS_TIME "thread_seconds_total"
 #define THREADS_COUNT "namedprocess_namegroup_num_threads"
 #define THREADS_BIRTHS "thread_births_total"
 #define THREADS_DEATHS "thread_deaths_total"
@@ -212,6 +214,23 @@ threads_put_pools(struct writer *w, const struct step_page *q,
 }
 
 static const struct err *
+threads_answer_by(const struct step_page *q, const char *by, struct store *s,
+    struct writer *w)
+{
+	const struct err *e;
+
+	writer_open(w, '{');
+	step_page_put(w, q);
+	partial_put_state(w, s, q->from_ns, q->until_ns);
+	writer_key_str(w, "unit", "threads");
+	e = threads_by_put(w, q, by, s);
+	if (e == NULL)
+		e = threads_put_counts(w, q, s);
+	writer_close(w, '}');
+	return e;
+}
+
+static const struct err *
 threads_answer(const struct step_page *q, const struct request *rq,
     struct store *s, struct writer *w)
 {
@@ -219,12 +238,14 @@ threads_answer(const struct step_page *q, const struct request *rq,
 	struct series_sum *pools = NULL;
 	struct series_over over;
 	const struct err *e;
+	const char *by = request_text(rq, "by");
 	size_t n, n_pools = 0;
 
-	(void)rq;
 	if (strcmp(selector_name(q->selector), THREADS_TIME) != 0)
 		return err_field(ERR_REQUEST, 400, "query", "threads are told "
 		    "by " THREADS_TIME ", not by \"%.100s\"", q->query);
+	if (by != NULL)
+		return threads_answer_by(q, by, s, w);
 	if ((e = series_over_parse(&over, "state")) != NULL ||
 	    (e = threads_query(q, q->selector, s, &series, &n)) != NULL)
 		return e;

@@ -121,6 +121,22 @@ check "null is no data" js 'd.pools[0].states.every((s) =>
 get GET "/api/v1/threads?query=$q&$old&step=10"
 check "so it is of births" js '[null, undefined].includes(
     d.pools[0]?.births)'
+get GET "/api/v1/threads?query=$q&$new&step=40&by=pool,process"
+check "by labels of stacks: waits as in the profile, CPU as sampled" js "
+    d.pools.map((p) => p.labels.pool).join() === ',a' &&
+    d.pools.every((p) => p.labels.service === 'mix' && p.births === null) &&
+    d.sampled.join() === 'on cpu' && d.counts.length === 1 && ((of) => of['on cpu'].seconds ===
+    40 * $cpu_ns / 1e9 && of.lock.seconds === 40 * $lock_ns / 1e9 &&
+    of.poll.seconds === 40 * $poll_ns / 1e9 && of.poll.points.every((p) =>
+    p[1] === $poll_ns / 1e10))(Object.fromEntries(d.pools.flatMap((p) =>
+    p.states).map((s) => [s.state, s])))"
+get GET "/api/v1/threads?query=$q&from=1699999200&until=1700000000&step=10&by=pool"
+check "no data is null by labels, too" js 'd.pools[0].states.every((s) =>
+    s.points[0][1] === null)'
+get GET "/api/v1/threads?query=$q&$new&by=state"
+check "a label that is none" js 'd.field === "by"'
+get GET "/api/v1/threads?query=$(enc 'thread_seconds_total{state="lock"}')&$new&by=pool"
+check "all states or none" js 'd.field === "query"'
 get GET "/api/v1/threads?query=up&$new"
 check "another metric is refused" js 'd.field === "query"'
 exit $bad
