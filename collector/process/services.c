@@ -20,11 +20,11 @@
 #include "collector/base/config.h"
 #include "collector/base/readfile.h"
 #include "collector/process/instances.h"
+#include "collector/process/process_words.h"
 #include "collector/process/reader.h"
 #include "collector/process/services_rules.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
-#include "store/base/text.h"
 #include "store/batch/batch.h"
 
 #define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
@@ -200,85 +200,6 @@ service_assign(struct services *s, struct process_read *r, const char *name)
 
 /* ---- one process ---- */
 
-static void
-process_read_exe(const struct services *s, int32_t pid, char *out,
-    size_t cap)
-{
-	char path[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%d/exe", pid);
-	n = readlinkat(s->proc_fd, path, out, cap - 1);
-	out[n > 0 ? n : 0] = '\0';
-}
-
-/* Is the first argument the executable, by a path that begins where nobody
- * knows?  A title that a program has given itself is not. */
-static bool
-process_is_relative(const char *first, const char *exe)
-{
-	const char *slash = strrchr(first, '/'), *end = strrchr(exe, '/');
-
-	return first[0] != '/' && end != NULL &&
-	    strcmp(slash != NULL ? slash + 1 : first, end + 1) == 0;
-}
-
-/* Joined by spaces; the executable's path is whole. */
-static void
-process_read_arguments(const struct services *s, int32_t pid, char *out,
-    size_t cap)
-{
-	char path[32], text[sizeof(((struct process_read *)0)->command)];
-	size_t first = 0;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%d/cmdline", pid);
-	n = readfile_at(s->proc_fd, path, text, sizeof(text));
-	text[n > 0 ? n : 0] = '\0';
-	process_read_exe(s, pid, out, cap);
-	if (process_is_relative(text, out))
-		first = strlen(text);
-	else
-		out[0] = '\0';
-	while (n > 0 && text[n - 1] == '\0')
-		n--;
-	for (ssize_t i = 0; i < n; i++) {
-		if (text[i] == '\0')
-			text[i] = ' ';
-	}
-	text[n > (ssize_t)first ? n : (ssize_t)first] = '\0';
-	snprintf(out + strlen(out), cap - strlen(out), "%s", text + first);
-}
-
-static void
-process_read_command(const struct services *s, struct process *p)
-{
-	struct process_read *r = p->read;
-	char rest[sizeof(r->command) - sizeof(r->comm) - 1];
-	int32_t reader = r->stat.state != 'Z' ? p->pid :
-	    reader_find(s->path, p->pid, p->pid);
-
-	if (s->config->show_arguments)
-		process_read_arguments(s, reader, rest, sizeof(rest));
-	else
-		process_read_exe(s, reader, rest, sizeof(rest));
-	text_clean(rest);
-	snprintf(r->command, sizeof(r->command), "%s %s", r->comm, rest);
-}
-
-static void
-process_read_cgroup(const struct services *s, struct process *p)
-{
-	struct process_read *r = p->read;
-	char path[32], text[4096];
-
-	snprintf(path, sizeof(path), "%d/cgroup", p->pid);
-	r->cgroup[0] = '\0';
-	if (readfile_at(s->proc_fd, path, text, sizeof(text)) > 0)
-		services_cgroup(text, r->cgroup, sizeof(r->cgroup));
-	text_clean(r->cgroup);
-}
-
 /* The parent whose service a young process belongs to, or NULL.  init's
  * children are services, and the kernel's helpers nobody's. */
 static const struct process *
@@ -363,8 +284,9 @@ process_classify(struct services *s, struct process *p)
 		service_release(s, r);
 	snprintf(r->comm, sizeof(r->comm), "%.15s", r->stat.comm);
 	r->kernel_thread = r->stat.kernel_thread;
-	process_read_command(s, p);
-	process_read_cgroup(s, p);
+	process_read_command(s->path, s->proc_fd,
+	    s->config->show_arguments, p);
+	process_read_cgroup(s->proc_fd, p);
 	if (!r->alone && process_is_young(s, p))
 		parent = services_parent(s, r);
 	service_assign(s, r, process_service(s, r, parent));
@@ -423,7 +345,8 @@ services_reload(struct services *s, const struct config *config,
 		p->read->sweeps = 0;
 		if (!other)
 			continue;
-		process_read_command(s, p);
+		process_read_command(s->path, s->proc_fd,
+		    config->show_arguments, p);
 		p->read->told = false;
 	}
 	/* A young one is what its parent is. */
