@@ -6,6 +6,9 @@
  *	pbft_summary  Stats::SendSummary(): it is executed
  *
  * Nothing of a request is read, only the name of the state.
+ *
+ * A process is counted from its first call on: who it is, the daemon finds out
+ * when it hears of it.
  */
 #include "collector/bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -18,7 +21,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PBFT_REPLICAS);
-	__type(key, __u32); /* tgid: the daemon puts them in */
+	__type(key, __u32); /* tgid: the daemon takes them out */
 	__type(value, struct pbft_replica);
 } pbft_replicas SEC(".maps");
 
@@ -27,18 +30,45 @@ const volatile __u64 pbft_slot_ns = 1;
 /* The wall clock at 0 of ours: set by the daemon at any time. */
 volatile __u64 pbft_wall_ns = 0;
 
-/* Calls of processes that are not in the table. */
+/* Calls of processes that have no room in the table. */
 __u64 pbft_strangers = 0;
 
+/* Grows as one comes into the table by itself, before it counts anything. */
+__u64 pbft_heard = 0;
+
+static const struct pbft_replica pbft_none;
+
+/* Several threads may come first. */
 static __always_inline struct pbft_replica *
-current_replica(void)
+find_replica(__u64 start_ns)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct pbft_replica *r = bpf_map_lookup_elem(&pbft_replicas, &tgid);
 
-	if (r == 0)
-		__sync_fetch_and_add(&pbft_strangers, 1);
+	if (r == 0) {
+		bpf_map_update_elem(&pbft_replicas, &tgid, &pbft_none,
+		    BPF_NOEXIST);
+		r = bpf_map_lookup_elem(&pbft_replicas, &tgid);
+	}
+	if (r != 0 && *(volatile __u64 *)&r->start_ns == 0) {
+		__sync_fetch_and_add(&pbft_heard, 1);
+		*(volatile __u64 *)&r->start_ns = start_ns;
+	}
 	return r;
+}
+
+/* An entry may be that of one that is gone, and had the same number. */
+static __always_inline struct pbft_replica *
+current_replica(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u64 start_ns = task->group_leader->start_boottime;
+	struct pbft_replica *r = find_replica(start_ns);
+
+	if (r != 0 && start_ns - r->start_ns < PBFT_TICK_NS)
+		return r;
+	__sync_fetch_and_add(&pbft_strangers, 1);
+	return 0;
 }
 
 static __always_inline void

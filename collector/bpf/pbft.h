@@ -38,6 +38,7 @@ enum pbft_lost {
 #define PBFT_OPEN 64 /* rounds in one phase of a replica; a power of two */
 #define PBFT_QUIET_NS 10000000000ULL /* in which all of them have ended */
 #define PBFT_REPLICAS 64
+#define PBFT_TICK_NS 10000000ULL /* in which /proc says when one began */
 
 /*
  * Rounds of a replica that are in one phase.  Who calls does not say of which
@@ -49,6 +50,8 @@ struct pbft_queue {
 };
 
 struct pbft_replica {
+	__u64 start_ns; /* of its process, boot time; the daemon knows it to
+	                 * PBFT_TICK_NS; 0: it is just being put in */
 	__u64 lost[PBFT_LOSTS];
 	__u64 last_ns; /* of any state */
 	struct pbft_queue open[PBFT_WHATS];

@@ -6,7 +6,9 @@
  *	        └──► replicas, counted by the probe that is attached there
  *
  * Nothing is loaded before there is such a program.  A file that has not the
- * functions is refused with its reason.  A replica that says nothing has
+ * functions is refused with its reason.  Where a file is attached already the
+ * kernel counts a new process from its first call on, and it is looked at when
+ * it is heard of: between two looks rounds would be lost.  A replica that says nothing has
  * zeros; one that is gone has nothing.
  */
 #include "collector/pbft/pbft.h"
@@ -78,6 +80,7 @@ struct pbft {
 	struct pbft_file files[PBFT_FILES];
 	struct pbft_member members[PBFT_REPLICAS];
 	struct pbft_slots slots;
+	uint64_t heard;   /* of the probe's: those are looked at */
 	uint64_t unknown; /* phases of who is no member, or without memory */
 	uint64_t told_unknown, told_strangers;
 	bool crowded; /* more files or processes than there is room for */
@@ -290,7 +293,7 @@ member_count(struct pbft *p, struct pbft_member *m)
 	p->files[m->file].runs = true;
 	if (p->files[m->file].state != FILE_ATTACHED || m->counted)
 		return;
-	m->counted = pbft_probe_add(p->probe, m->pid);
+	m->counted = pbft_probe_add(p->probe, m->pid, m->start_ns);
 	p->crowded = p->crowded || !m->counted;
 }
 
@@ -328,6 +331,54 @@ members_look(struct pbft *p)
 	services_each(p->services, member_look, p);
 }
 
+/* The member whose calls are those of this number, or NULL. */
+static struct pbft_member *
+member_counted(struct pbft *p, int32_t pid)
+{
+	for (size_t i = 0; i < PBFT_REPLICAS; i++)
+		if (p->members[i].counted && p->members[i].pid == pid)
+			return &p->members[i];
+	return NULL;
+}
+
+/* What /proc says of one that calls, if it is known by the sweep or not. */
+static void
+member_hear(void *arg, int32_t pid, uint64_t start_ns)
+{
+	struct pbft *p = arg;
+	struct process *process;
+
+	if (start_ns == 0)
+		p->heard--; /* as if it were not heard of yet */
+	else if (member_counted(p, pid) == NULL &&
+	    (process = services_look(p->services, pid)) != NULL &&
+	    pbft_probe_is(start_ns, process->start_ns))
+		member_look(p, process);
+}
+
+static void
+members_hear(struct pbft *p)
+{
+	uint64_t heard = pbft_probe_heard(p->probe);
+
+	if (heard == p->heard)
+		return;
+	p->heard = heard;
+	pbft_probe_each(p->probe, member_hear, p);
+}
+
+/* Who is counted, is no member, and is gone. */
+static void
+stranger_forget(void *arg, int32_t pid, uint64_t start_ns)
+{
+	struct pbft *p = arg;
+	const struct process *process = services_known(p->services, pid);
+
+	if (start_ns != 0 && member_counted(p, pid) == NULL &&
+	    (process == NULL || !pbft_probe_is(start_ns, process->start_ns)))
+		pbft_probe_remove(p->probe, pid);
+}
+
 static void
 member_forget(struct pbft *p, struct pbft_member *m)
 {
@@ -340,6 +391,7 @@ member_forget(struct pbft *p, struct pbft_member *m)
 static void
 members_forget(struct pbft *p)
 {
+	pbft_probe_each(p->probe, stranger_forget, p);
 	for (uint32_t i = 0; i < PBFT_REPLICAS; i++)
 		if (p->members[i].start_ns != 0 && !p->members[i].seen &&
 		    !pbft_slots_wait(&p->slots, i))
@@ -356,14 +408,14 @@ pbft_take(void *arg, const struct sums_key *key, uint64_t count,
     uint64_t above)
 {
 	struct pbft *p = arg;
+	const struct pbft_member *m;
 
-	for (uint32_t i = 0; i < PBFT_REPLICAS; i++)
-		if (p->members[i].counted &&
-		    p->members[i].pid == (int32_t)key->tgid &&
-		    key->what < PBFT_WHATS + PBFT_STATES &&
-		    pbft_slots_add(&p->slots, i, key, count, above))
-			return;
-	p->unknown += count;
+	members_hear(p);
+	m = member_counted(p, (int32_t)key->tgid);
+	if (m == NULL || key->what >= PBFT_WHATS + PBFT_STATES ||
+	    !pbft_slots_add(&p->slots, (uint32_t)(m - p->members), key, count,
+	    above))
+		p->unknown += count;
 }
 
 /* Labels by name; returns how many. */
@@ -530,6 +582,7 @@ pbft_poll(void *source, int64_t now_ns)
 	(void)now_ns;
 	if (p->probe != NULL) {
 		pbft_probe_set_clock(p->probe);
+		members_hear(p);
 		pbft_probe_poll(p->probe, pbft_take, p);
 	}
 	files_look(p);

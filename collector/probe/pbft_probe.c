@@ -136,13 +136,14 @@ pbft_probe_detach(struct pbft_probe *p, uint32_t file)
 }
 
 bool
-pbft_probe_add(struct pbft_probe *p, int32_t pid)
+pbft_probe_add(struct pbft_probe *p, int32_t pid, uint64_t start_ns)
 {
-	static const struct pbft_replica none;
+	struct pbft_replica r = {.start_ns = start_ns};
 	uint32_t tgid = (uint32_t)pid;
 
 	return bpf_map_update_elem(bpf_map__fd(p->bpf->maps.pbft_replicas),
-	    &tgid, &none, BPF_ANY) == 0;
+	    &tgid, &r, BPF_NOEXIST) == 0 || (pbft_probe_read(p, pid, &r) &&
+	    pbft_probe_is(r.start_ns, start_ns));
 }
 
 bool
@@ -161,6 +162,28 @@ pbft_probe_remove(struct pbft_probe *p, int32_t pid)
 	uint32_t tgid = (uint32_t)pid;
 
 	bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.pbft_replicas), &tgid);
+}
+
+void
+pbft_probe_each(struct pbft_probe *p, pbft_probe_fn *fn, void *arg)
+{
+	int map = bpf_map__fd(p->bpf->maps.pbft_replicas);
+	uint32_t tgids[PBFT_REPLICAS];
+	struct pbft_replica r;
+	size_t n = 0;
+
+	while (n < PBFT_REPLICAS && bpf_map_get_next_key(map, n == 0 ? NULL
+	    : &tgids[n - 1], &tgids[n]) == 0)
+		n++;
+	for (size_t i = 0; i < n; i++)
+		if (pbft_probe_read(p, (int32_t)tgids[i], &r))
+			fn(arg, (int32_t)tgids[i], r.start_ns);
+}
+
+uint64_t
+pbft_probe_heard(const struct pbft_probe *p)
+{
+	return __atomic_load_n(&p->bpf->bss->pbft_heard, __ATOMIC_ACQUIRE);
 }
 
 uint64_t

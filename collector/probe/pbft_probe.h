@@ -39,14 +39,33 @@ void pbft_probe_detach(struct pbft_probe *p, uint32_t file);
 /* Of all files; what is summed can still be read. */
 void pbft_probe_stop(struct pbft_probe *p);
 
-/* Counts this process from now on; false: there is no room. */
-bool pbft_probe_add(struct pbft_probe *p, int32_t pid);
+/*
+ * Counts this process, which began at that boot time, from now on, also where
+ * it says nothing; false: there is no room, or an earlier one of this number is
+ * still counted.  One that calls is counted from its first call on without.
+ */
+bool pbft_probe_add(struct pbft_probe *p, int32_t pid, uint64_t start_ns);
 /* What it has counted so far; false: it is not counted. */
 bool pbft_probe_read(const struct pbft_probe *p, int32_t pid,
     struct pbft_replica *out);
 void pbft_probe_remove(struct pbft_probe *p, int32_t pid);
 
-/* Calls of processes that are not counted. */
+/* Grows with each process that is counted by its call; it has grown before
+ * anything of it can be taken. */
+uint64_t pbft_probe_heard(const struct pbft_probe *p);
+/* All that are counted, with `start_ns` as the kernel says it; 0: it is only
+ * being put in.  The function may remove them. */
+typedef void pbft_probe_fn(void *arg, int32_t pid, uint64_t start_ns);
+void pbft_probe_each(struct pbft_probe *p, pbft_probe_fn *fn, void *arg);
+
+/* Is the process that began then the one that /proc says began at `known_ns`? */
+static inline bool
+pbft_probe_is(uint64_t start_ns, uint64_t known_ns)
+{
+	return start_ns - known_ns < PBFT_TICK_NS;
+}
+
+/* Calls of processes that have no room. */
 uint64_t pbft_probe_strangers(const struct pbft_probe *p);
 
 /* Looks whether the wall clock was set.  Call often. */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Rounds of PBFT by uprobes: replicas that replay a capture of real ones, told
-# from each other, silent ones and those of other programs; over a reload, and
-# while the daemon is late by some slots.
+# from each other, silent ones and those of other programs; over a reload, while
+# the daemon is late by some slots, and from a process's first moment on.
 . "$(dirname "$0")/daemon-lib.bash"
 need_root "uprobes"
 name=rep_${dir##*.}
@@ -50,12 +50,21 @@ kill -CONT "$d"
 passed() { said "$dir/replica1" ^pass && said "$dir/replica2" ^pass &&
 	said "$dir/replica3" ^pass; }
 expect_true "they go through the capture" await 60 passed
+# whose rounds begin before anybody knows the process, by two names
+ln "$dir/$name" "$dir/stranger"
+begin "$dir/replica5" "$dir/$name" -g "$rounds" 2 $((base + 5))
+replica[5]=$last
+begin "$dir/stranger.out" "$dir/stranger" -g "$rounds" 3
+stranger=$last
+early() { said "$dir/replica5" ^pass && said "$dir/stranger.out" ^pass; }
+expect_true "so do those that begin at once" await 60 early
 begin "$dir/stripped" "$dir/$other" "$rounds" 1
 expect_true "a stripped program is refused with its reason" \
 	await 30 is "stripped"
-for i in 1 2 3 4; do
+for i in 1 2 3 4 5; do
 	end "${replica[$i]}"
 done
+end "$stranger"
 gone() { [ "$(counts)" = 0 ]; }
 expect_true "who is gone has no zeros" await 30 gone
 end "$d"

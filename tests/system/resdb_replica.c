@@ -2,9 +2,9 @@
  * A double of a replica of ResilientDB: goes through rounds of PBFT as the
  * real one did, and tells its statistics by functions of the same symbols.
  *
- *	resdb_replica [-f] [-s FOLDER] ROUNDS NUMBER [PORT...]
+ *	resdb_replica [-fg] [-s FOLDER] ROUNDS NUMBER [PORT...]
  *
- * At SIGUSR1 it replays the lines of replica NUMBER of the file ROUNDS, each
+ * At SIGUSR1, or with -g at once, it replays the lines of replica NUMBER of the file ROUNDS, each
  * with the times that it took, one after the other; with -f again and again.
  * Of each round it prints "round", then of each phase the least and the most
  * that it can have taken, in ns, by its own clock around the calls, and the
@@ -300,21 +300,23 @@ main(int argc, char **argv)
 	static int64_t rounds[ROUNDS_MAX][PHASES];
 	struct server server = {-1, -1};
 	const char *folder = NULL;
-	bool for_ever = false;
+	bool for_ever = false, at_once = false;
 	int i, number, option;
 	size_t n;
 
-	while ((option = getopt(argc, argv, "fs:")) != -1) {
+	while ((option = getopt(argc, argv, "fgs:")) != -1) {
 		if (option == 'f')
 			for_ever = true;
+		else if (option == 'g')
+			at_once = true;
 		else if (option == 's')
 			folder = optarg;
 	}
 	argv += optind - 1;
 	argc -= optind - 1;
 	if (argc < 3) {
-		fprintf(stderr, "resdb_replica [-f] [-s FOLDER] ROUNDS NUMBER "
-		    "[PORT...]\n");
+		fprintf(stderr, "resdb_replica [-fg] [-s FOLDER] ROUNDS "
+		    "NUMBER [PORT...]\n");
 		return 2;
 	}
 	number = atoi(argv[2]);
@@ -327,7 +329,7 @@ main(int argc, char **argv)
 		listen_on(argv[i]);
 	if (folder != NULL)
 		server = begin_server(folder, number);
-	silent = 1;
+	silent = !at_once;
 	signal(SIGUSR1, on_signal);
 	signal(SIGUSR2, on_signal);
 	setvbuf(stdout, NULL, _IOLBF, 0);
