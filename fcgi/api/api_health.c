@@ -6,7 +6,8 @@
  * "degraded": somebody writes, but a source is not attached, loses more than
  * one sample in a hundred, more than one stack in a hundred of the host or of
  * a service is not whole, the scraper or a replica is silent, a watched program
- * has ended (programs.h), or damage was found.  The reasons are said.
+ * has ended (programs.h), or damage was found.  The reasons are said; what was
+ * stopped on purpose is said beside them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct health {
 	    n_private;
 	size_t n_services, n_marks, n_rounds;
 	enum health_level level;
-	struct buf reasons; /* separated by "; " */
+	struct buf reasons, stopped; /* separated by "; " */
 };
 
 /* Metrics whose newest slot is that of a source without a sample count. */
@@ -62,13 +63,19 @@ static const struct {
 #define HEALTH_ALIVE (sizeof(health_alive) / sizeof(health_alive[0]))
 
 static void
+health_say(struct buf *to, const char *who, const char *why)
+{
+	buf_printf(to, "%s%s%s%s", to->len > 0 ? "; " : "", who,
+	    *who != '\0' ? ": " : "", why);
+}
+
+static void
 health_because(struct health *h, enum health_level level, const char *who,
     const char *why)
 {
 	if (level > h->level)
 		h->level = level;
-	buf_printf(&h->reasons, "%s%s%s%s", h->reasons.len > 0 ? "; " : "",
-	    who, *who != '\0' ? ": " : "", why);
+	health_say(&h->reasons, who, why);
 }
 
 static const struct err *
@@ -121,6 +128,7 @@ health_fini(struct health *h)
 	free(h->sources);
 	free(h->marks);
 	buf_fini(&h->reasons);
+	buf_fini(&h->stopped);
 }
 
 /* The sum of a counter of one source over the last minutes; -1 when it has
@@ -222,9 +230,15 @@ health_judge_source(struct health *h, const struct source_state *s)
 }
 
 static void
-health_judge_program(void *arg, const char *service, const char *why)
+health_judge_program(void *arg, bool trouble, const char *service,
+    const char *why)
 {
-	health_because(arg, HEALTH_DEGRADED, service, why);
+	struct health *h = arg;
+
+	if (trouble)
+		health_because(h, HEALTH_DEGRADED, service, why);
+	else
+		health_say(&h->stopped, service, why);
 }
 
 static bool
@@ -446,16 +460,23 @@ health_put_processes(struct writer *w, const struct health *h)
 }
 
 static void
+health_put_words(struct writer *w, const char *key, const struct buf *words)
+{
+	if (words->len == 0)
+		return;
+	writer_key(w, key);
+	writer_strn(w, (const char *)words->data, words->len);
+}
+
+static void
 health_put(struct writer *w, const struct health *h, int64_t started_ns)
 {
 	static const char *const levels[] = {"ok", "degraded", "down"};
 
 	writer_open(w, '{');
 	writer_key_str(w, "status", levels[h->level]);
-	if (h->reasons.len > 0) {
-		writer_key(w, "reason");
-		writer_strn(w, (const char *)h->reasons.data, h->reasons.len);
-	}
+	health_put_words(w, "reason", &h->reasons);
+	health_put_words(w, "stopped", &h->stopped);
 	writer_key_str(w, "version", MEMLENS_VERSION);
 	writer_key_seconds(w, "now", h->now_ns);
 	health_put_store(w, h);

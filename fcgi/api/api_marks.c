@@ -11,6 +11,7 @@
 #include "fcgi/api/runs.h"
 #include "fcgi/format/writer.h"
 #include "fcgi/query/marks.h"
+#include "fcgi/query/programs.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/fact_post.h"
 #include "fcgi/server/partial.h"
@@ -26,12 +27,19 @@
 static void
 marks_put(struct writer *w, const struct mark *m)
 {
+	struct programs_end end;
+
 	writer_open(w, '{');
 	writer_key_seconds(w, "time", m->time_ns);
 	writer_key_str(w, "what", m->what);
 	writer_key_str(w, "text", m->text);
 	writer_key(w, "service");
 	*m->service != '\0' ? writer_str(w, m->service) : writer_null(w);
+	if (programs_end(m, &end)) {
+		writer_key_str(w, "end", end.words);
+		writer_key(w, "trouble");
+		writer_bool(w, end.trouble);
+	}
 	writer_close(w, '}');
 }
 

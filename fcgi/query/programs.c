@@ -76,6 +76,27 @@ programs_is_same(const char *a, int n_a, const char *b, int n_b)
 	return n_a == n_b && strncmp(a, b, (size_t)n_a) == 0;
 }
 
+bool
+programs_end(const struct mark *m, struct programs_end *out)
+{
+	static const struct {
+		const char *what, *words;
+		bool trouble;
+	} ends[] = {
+	    {"ended", "ended", true},
+	    {"stopped", "was stopped", false},
+	    {"fewer", "ended, others of its name go on", false}};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strcmp(m->what, ends[i].what) == 0) {
+			snprintf(out->words, sizeof(out->words), "%s%s",
+			    ends[i].words, programs_text(m).way);
+			out->trouble = ends[i].trouble;
+			return true;
+		}
+	return false;
+}
+
 /* Is an end one of the instance of another end? */
 static bool
 programs_are_one(const struct mark *a, const struct mark *b)
@@ -129,13 +150,18 @@ programs_follow(const struct mark *marks, size_t n, size_t end,
 	}
 }
 
+/* How and when: "ended (signal 9) at 12:00:00 UTC". */
 static void
-programs_time(const struct mark *m, char out[40])
+programs_say_end(const struct mark *m, char *out, size_t room)
 {
 	time_t s = (time_t)(m->time_ns / NS_PER_S);
+	struct programs_end end = {.words = ""};
+	char at[40];
 	struct tm tm;
 
-	strftime(out, 40, "%H:%M:%S UTC", gmtime_r(&s, &tm));
+	programs_end(m, &end);
+	strftime(at, sizeof(at), "%H:%M:%S UTC", gmtime_r(&s, &tm));
+	snprintf(out, room, "%s at %s", end.words, at);
 }
 
 /* What has become of it. */
@@ -145,39 +171,44 @@ programs_say_now(const struct programs_word *word, char *out, size_t room)
 	struct programs_text t = programs_text(word->end);
 	const char *again = word->n_back > 1 ?
 	    ", not for the first time in five minutes" : "";
-	char at[40];
+	char end[MARKS_TEXT_MAX + 80];
 
 	if (word->now == NULL) {
 		snprintf(out, room, "%s", t.n_port + t.n_number > 0
 		    ? " and has not come back"
 		    : "; whether it came back cannot be told");
 	} else if (programs_is(word->now, "stopped")) {
-		programs_time(word->now, at);
-		snprintf(out, room, ", came back as pid %d%s%s and was "
-		    "stopped at %s%s", atoi(word->now->text), again,
-		    *again ? "," : "", at, programs_text(word->now).way);
+		programs_say_end(word->now, end, sizeof(end));
+		snprintf(out, room, ", came back as pid %d%s%s and %s",
+		    atoi(word->now->text), again, *again ? "," : "", end);
 	} else {
 		snprintf(out, room, " and came back as pid %d%s",
 		    atoi(word->now->text), again);
 	}
 }
 
+/* The name with its port, else its number, and its end; returns the length. */
+static size_t
+programs_say_who(const struct mark *m, char *out, size_t room)
+{
+	struct programs_text t = programs_text(m);
+	int n = t.n_comm + (t.n_port != 0 ? t.n_port : t.n_number);
+	char end[MARKS_TEXT_MAX + 80];
+
+	programs_say_end(m, end, sizeof(end));
+	return (size_t)snprintf(out, room, "%.*s (pid %d) %s", n, t.comm,
+	    atoi(m->text), end);
+}
+
 static void
 programs_say(const struct programs_word *word, programs_fn *fn, void *arg)
 {
-	const struct mark *m = word->end;
-	struct programs_text t = programs_text(m);
-	/* its port, else its number */
-	int n = t.n_comm + (t.n_port != 0 ? t.n_port : t.n_number);
-	char why[4 * MARKS_TEXT_MAX], at[40];
-	size_t len;
+	char why[4 * MARKS_TEXT_MAX];
+	size_t len = programs_say_who(word->end, why, sizeof(why));
 
-	programs_time(m, at);
-	len = (size_t)snprintf(why, sizeof(why), "%.*s (pid %d) ended at %s%s",
-	    n, t.comm, atoi(m->text), at, t.way);
 	if (len < sizeof(why))
 		programs_say_now(word, why + len, sizeof(why) - len);
-	fn(arg, m->service, why);
+	fn(arg, true, word->end->service, why);
 }
 
 static bool
@@ -199,6 +230,35 @@ programs_judge_one(const struct mark *marks, size_t n, size_t first,
 		if (word->back != NULL &&
 		    now_ns - word->back->time_ns < PROGRAMS_BACK_NS)
 			word->n_back++;
+	}
+}
+
+/* Has anything of the instance come after its stop? */
+static bool
+programs_is_past(const struct mark *marks, size_t n, size_t stop)
+{
+	for (size_t i = stop + 1; i < n; i++)
+		if (programs_is_back(&marks[stop], &marks[i]) ||
+		    ((programs_is_end(&marks[i]) ||
+		    programs_is(&marks[i], "stopped")) &&
+		    programs_are_one(&marks[stop], &marks[i])))
+			return true;
+	return false;
+}
+
+static void
+programs_tell_stops(const struct mark *marks, size_t n, size_t since,
+    int64_t now_ns, programs_fn *fn, void *arg)
+{
+	char why[2 * MARKS_TEXT_MAX];
+
+	for (size_t i = since; i < n; i++) {
+		if (!programs_is(&marks[i], "stopped") ||
+		    now_ns - marks[i].time_ns >= PROGRAMS_GONE_NS ||
+		    programs_is_past(marks, n, i))
+			continue;
+		programs_say_who(&marks[i], why, sizeof(why));
+		fn(arg, false, marks[i].service, why);
 	}
 }
 
@@ -228,4 +288,5 @@ programs_judge(const struct mark *marks, size_t n, int64_t now_ns,
 		    : now_ns - word.end->time_ns < PROGRAMS_GONE_NS)
 			programs_say(&word, fn, arg);
 	}
+	programs_tell_stops(marks, n, since, now_ns, fn, arg);
 }

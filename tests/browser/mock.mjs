@@ -285,7 +285,7 @@ function marks(q) {
   const { from, until } = range(q), at = from + (until - from) / 2;
   const all = [
     { time: at - 120, what: 'ended', text: '2209 kv_service',
-      service: 'kv_service' },
+      service: 'kv_service', end: 'ended', trouble: true },
     { time: at - 60, what: 'began', text: '2210 kv_service',
       service: 'kv_service' },
     { time: at + 200, what: 'target-down', text: 'replica2: prometheus: ' +

@@ -62,8 +62,8 @@ other=$last
 becomes "that it began is a mark" "$marks" "marks == [('began', '${k}one')]"
 end "$first" KILL
 end "$other" KILL
-becomes "that it ended is told" health "'$k: ${k}one #1 (pid $first) ended at' in why
-	and '(signal 9)' in why and 'has not come back' in why and d['status'] == 'degraded' and
+becomes "that it ended is told" health "'$k: ${k}one #1 (pid $first) ended (signal 9) at' in why
+	and 'has not come back' in why and d['status'] == 'degraded' and
 	'x$k' not in why"
 begin "$dir/log" "$dir/${k}one" 1000
 second=$last
@@ -82,9 +82,13 @@ end "$three"
 becomes "killed, stopped, failed" 'marks?what=ended,fewer,stopped' "sorted($ports) == sorted([
 	('ended', 'on$k :$(port 1) (signal 9)'), ('stopped', 'on$k :$(port 2) (status 0)'),
 	('ended', 'on$k :$(port 3) (status 7)')])"
-becomes "what was stopped on purpose is not told" health \
+becomes "what was stopped on purpose is told, and is no trouble" health \
 	"'(pid $one) ended' in why and '(pid $three) ended' in why and
-	'(pid $two)' not in why"
+	'(pid $two)' not in why and 'on$k: on$k :$(port 2) (pid $two) was stopped (status 0) at' in
+	d['stopped'] and '(pid $one)' not in d['stopped']"
+becomes "in the words of its mark" 'marks?what=ended,stopped' \
+	"{(m['text'].split()[0], m['end'], m['trouble']) for m in d['marks']} >= {
+	('$one', 'ended (signal 9)', True), ('$two', 'was stopped (status 0)', False)}"
 # of two that are dead the second is begun again, and listens after a while
 begin "$dir/port4" "$dir/on$k" -c "$listener" 7 "$(port 3)"
 late=$last
@@ -93,7 +97,7 @@ becomes "who does not listen yet" 'marks?what=began' \
 becomes "brings back nobody" health "why.count('has not come back') == 2 and
 	'pid $late' not in why"
 becomes "as who listens he is the one of his port" health \
-	"'on$k :$(port 3) (pid $three) ended at' in why and
+	"'on$k :$(port 3) (pid $three) ended (status 7) at' in why and
 	'came back as pid $late' in why and why.count('has not come back') == 1"
 end "$second"
 becomes "nor what SIGTERM has ended" 'marks?what=stopped' \
@@ -110,7 +114,7 @@ becomes "one of them is not the service's end" "$marks" \
 becomes "nor is it told" health "'${k}shell' not in why"
 end "$last" SEGV
 becomes "the other is, and is told" health \
-	"'${k}shell #' in why and '(pid $last) ended at' in why and '(signal 11)' in why"
+	"'${k}shell #' in why and '(pid $last) ended (signal 11) at' in why"
 # a shell of the service that has a worker, which ends
 begin "$dir/log" "$dir/${k}shell" -c "$dir/${k}one 9; $dir/x$k 40"
 becomes "a program with a worker" "$marks" "marks[7:] == [('began', '${k}shell')]"

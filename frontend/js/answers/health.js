@@ -41,23 +41,23 @@
   }
 
   /* The server's own words, wherever it put them. */
-  function stated(health) {
-    const why = health.reason || health.why;
+  function stated(why) {
     if (Array.isArray(why))
       return why.map(String);
     return why ? String(why).split('; ') : [];
   }
 
   /*
-   * {level, reasons, age, lost, sources, version}; age is that of the newest
-   * data in seconds, null when there is none.
+   * {level, reasons, stopped, age, lost, sources, version}; age is that of the
+   * newest data in seconds, null when there is none; stopped: what was, on
+   * purpose.
    */
   function judge(health, now) {
     const store = health.store || {};
     const until = ns.time.parse(store.until, now);
     const slot = Number(store.slot) || SLOT_S;
     const list = sources(health, now);
-    const reasons = stated(health);
+    const reasons = stated(health.reason || health.why);
     let level = LEVELS.includes(health.status) ? health.status : 'degraded';
     const age = Number.isFinite(until) && until > 0
       ? Math.max(0, now - until) : null;
@@ -71,6 +71,7 @@
         ns.format.duration(age));
     }
     return { level, reasons: [...new Set(reasons)], age, sources: list,
+      stopped: stated(health.stopped),
       lost: list.reduce((n, s) => n + s.lostTotal, 0),
       version: health.version || '', store, self: health.self || {} };
   }

@@ -1,7 +1,8 @@
 /*
  * How instances of services are at a moment: out of what was stored in the hour
- * before it, in short steps, and of what marks say of their programs.  Pure.
- * No data stays null, and never is 0.
+ * before it, in short steps, and of what marks say of their programs: whether
+ * an end is trouble, and in which words, the server says.  Pure.  No data stays
+ * null, and never is 0.
  */
 (function (ns) {
   'use strict';
@@ -10,6 +11,7 @@
   const LATE_S = 30, LATE_STEPS = 2.5;
   const SPAN_S = ns.pbftRounds.SPAN_S, STEP_S = 10;
   const MARKS = 'began,listens,ended,stopped', MARKS_S = 86400;
+  const FINE_MAX = 8; /* steps that are asked for slot by slot */
   const MEMORY =
     'memlens_instance_memory_bytes{memtype="resident"}';
 
@@ -58,21 +60,19 @@
     return null;
   }
 
-  /* What marks last said of an instance by its port or number, or of a
-   * service's programs: {time, what, how} or null. */
+  /* The mark that is the last of an instance, by its port or number, or of a
+   * service's programs, or null. */
   function lastWord(marks, service, instance) {
     const of = marks.filter((m) => m.service === service &&
       MARKS.split(',').includes(m.what) && (!/^[:#]/.test(instance) ||
         (m.text + ' ').includes(' ' + instance + ' ')));
-    const m = of[of.length - 1];
-    const [, how] = m ? /\((signal \d+|status \d+)\)$/.exec(m.text) || [] : [];
-    return m ? { time: m.time, what: m.what, how: how || '' } : null;
+    return of[of.length - 1] || null;
   }
 
   /* The end that is the last word of an instance, or null. */
   function endOf(row, { marks }) {
     const word = lastWord(marks, row.service, row.instance);
-    return word && /^(ended|stopped)$/.test(word.what) ? word : null;
+    return word && word.end ? word : null;
   }
 
   /* Has nothing come after its end?  What has come back says so by a mark only
@@ -86,22 +86,49 @@
    * looked at. */
   function gone(row, of) {
     const end = endOf(row, of);
-    return { level: 'gone', since: end ? end.time : row.seen,
+    return { level: end && !end.trouble ? 'stopped' : 'gone',
+      since: end ? end.time : exact(row, 'gone', row.seen, of),
       over: end || row.seen !== null ? null : of.over,
       missed: row.replica ? row.replica.verdict.missed : null,
-      what: end ? end.what : '', how: end ? end.how : '' };
+      end: end ? end.end : '' };
   }
 
-  /* {level: ok, missed, behind, silent, stuck, gone or runs, since, over,
-   * missed, what, how}. */
+  /* When it was last so, of what was asked for slot by slot. */
+  const WAS = {
+    silent: (v) => v > 0,
+    stuck: (v, { state }) => v > 0 && state === 'execute',
+    gone: (v) => v !== null
+  };
+
+  /* The end of the last slot in which it was so, out of the step that ends at
+   * `since`. */
+  function exact(row, level, since, { fine, step }) {
+    const was = WAS[level];
+    let last = null;
+    for (const { alive, rounds } of was && since !== null ? fine : [])
+      for (const answer of level === 'gone' ? [alive, rounds] : [rounds])
+        for (const { t, v, labels } of answer.cols)
+          if (keyOf(labels.service, labels.instance) === keyOf(row.service,
+            row.instance))
+            t.forEach((at, i) => {
+              if (at >= since - step && at < since && was(v[i], labels))
+                last = latest(last, at + answer.step);
+            });
+    return last === null ? since : last;
+  }
+
+  /* {level: ok, missed, behind, silent, stuck, gone, stopped or runs, since,
+   * over, missed, end: in words, where marks have one}. */
   function stateOf(row, of) {
     if (row.seen === null || of.until - row.seen > Math.max(LATE_S,
       LATE_STEPS * of.step) || isEnded(row, of))
       return gone(row, of);
-    if (row.replica && row.replica.verdict.level !== 'gone')
-      return Object.assign({ what: '', how: '' }, row.replica.verdict);
-    return { level: 'runs', since: null, over: null, missed: null, what: '',
-      how: '' };
+    if (row.replica && row.replica.verdict.level !== 'gone') {
+      const { level, since } = row.replica.verdict;
+      return Object.assign({}, row.replica.verdict, { end: '',
+        since: exact(row, level, since, of) });
+    }
+    return { level: 'runs', since: null, over: null, missed: null, end: '' };
   }
 
   function rowOf(key, of) {
@@ -112,42 +139,61 @@
         null ? replica.seen + of.step : null),
       missed: replica ? replica.missed : null };
     row.state = stateOf(row, of);
-    row.rate = replica && row.state.level !== 'gone' ? replica.rate : null;
+    row.rate = replica && !isOver(row.state) ? replica.rate : null;
     return row;
   }
+
+  /* It does not run; it runs, and all is well; neither, or not as somebody
+   * wanted it. */
+  const isOver = (state) => /^(gone|stopped)$/.test(state.level);
+  const isWell = (state) => /^(ok|runs)$/.test(state.level);
+  const isTrouble = (state) => !isWell(state) && state.level !== 'stopped';
 
   /* A number that a program had until it listened is no instance that died:
    * no mark says that it has ended. */
   const isPassing = (row) => row.state.level === 'gone' &&
-    row.instance[0] === '#' && !row.state.what;
+    row.instance[0] === '#' && !row.state.end;
 
   /*
    * alive, rounds: answers of QUERIES over range(until); marks: as of
    * api/v1/marks, MARKS of MARKS_S and more; phases, lost: answers as
-   * pbft-rounds.js takes them.  {keys, one: (key) => {service, instance, seen,
-   * replica, missed, rate, state}, clusters}: of any instance, also of one that
-   * is none of `keys`; rate: rounds a second, lately.
+   * pbft-rounds.js takes them; fine: answers of QUERIES over ranges of
+   * unclear().  {keys, one: (key) => {service, instance, seen, replica, missed,
+   * rate, state}, clusters}: of any instance, also of one that is none of
+   * `keys`; rate: rounds a second, lately.
    */
-  function at({ alive, rounds, phases = none, lost = none }, marks, until,
-    over = SPAN_S) {
+  function at({ alive, rounds, phases = none, lost = none, fine = [] }, marks,
+    until, over = SPAN_S) {
     const all = ns.pbftRounds.all(answerOf(rounds, until), phases, lost);
     const of = { alive: added(alive.cols), marks, until, step: alive.step, over,
+      fine,
       replicas: new Map(all.list.map((r) => [keyOf(r.service, r.instance),
         r])) };
     return { clusters: all.clusters, one: (key) => rowOf(key, of),
       keys: [...new Set([...of.alive.keys(), ...of.replicas.keys()])] };
   }
 
-  const ENDS = { ended: 'ended', stopped: 'was stopped' };
+  /* Where slots are shorter than steps: the ranges of the steps, the latest, in
+   * which something was last seen that is not any more. */
+  function unclear(near, marks, until, slot) {
+    const { step } = near.alive;
+    if (!(slot < step))
+      return [];
+    const now = at(near, marks, until);
+    const ends = now.keys.map((key) => now.one(key).state).filter((s) =>
+      WAS[s.level] && !s.end && s.since !== null).map((s) => s.since);
+    return [...new Set(ends)].sort((a, b) => b - a).slice(0, FINE_MAX)
+      .map((end) => ({ from: end - step, until: end, step: slot }));
+  }
 
   /* Of a state, where `clock` makes words of a time. */
   function words(state, clock) {
     if (state.level === 'runs')
       return 'runs';
-    return state.what ? ENDS[state.what] + (state.how ? ' (' + state.how + ')'
-      : '') + ' at ' + clock(state.since) : ns.pbftRounds.words(state, clock);
+    return state.end ? state.end + ' at ' + clock(state.since)
+      : ns.pbftRounds.words(state, clock);
   }
 
-  ns.instances = { QUERIES, MARKS, MARKS_S, range, keyOf, added, isPassing, at,
-    words };
+  ns.instances = { QUERIES, MARKS, MARKS_S, range, unclear, keyOf, added,
+    isPassing, isOver, isWell, isTrouble, at, words };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -28,7 +28,7 @@
   /* What an instance was over the range, and is at its end. */
   function rowOf(key, now, of) {
     const cpu = of.cpu.get(key) || null, memory = of.memory.get(key) || null;
-    const row = now.one(key), gone = row.state.level === 'gone';
+    const row = now.one(key), gone = ns.instances.isOver(row.state);
     return Object.assign(row, { cpu, memory,
       cpuNow: gone ? null : S.last(cpu),
       memoryNow: gone ? null : S.last(memory) });

@@ -6,11 +6,11 @@
 (function (ns) {
   'use strict';
 
-  /* what: [its words, its colour] */
+  /* what: [its words, its colour]; how one has ended the server says. */
   const KINDS = {
     ended: ['ended', '--bad'],
     stopped: ['was stopped', '--warn'],
-    fewer: ['ended, others of its name go on', '--warn'],
+    fewer: ['ended', '--warn'],
     began: ['began', '--ok'],
     listens: ['listens', '--ok'],
     'target-down': ['does not answer', '--bad'],
@@ -23,15 +23,14 @@
   let list = [], leftOut = 0;
 
   /* "kv: kv_service (pid 7) ended", "fault: kill -9 7".  Pure. */
-  function words({ what, text, service }) {
-    const [verb] = KINDS[what] || [what];
+  function words({ what, text, service, end }) {
+    const verb = end || (KINDS[what] || [what])[0];
     const of = service ? service + ': ' : '';
-    const [, pid, name, how = ''] = /* a port says more than a number */
-      /^(\d+) (.*?)( \((?:signal|status) \d+\))?$/.exec(
-        text.replace(/( :\d+) #\d+$/, '$1')) || [];
+    const [, pid, name] = /* a port says more than a number */
+      /^(\d+) (.*?)(?: \((?:signal|status) \d+\))?$/.exec(
+        text.replace(/( :\d+) #\d+\b/, '$1')) || [];
     if (['began', 'listens', 'ended', 'stopped', 'fewer'].includes(what))
-      return of + (pid ? name + ' (pid ' + pid + ')' : text) + ' ' + verb +
-        how;
+      return of + (pid ? name + ' (pid ' + pid + ')' : text) + ' ' + verb;
     if (what === 'target-down' || what === 'target-up') {
       const at = text.indexOf(': ');
       const target = at < 0 ? text : text.slice(0, at);

@@ -30,6 +30,12 @@
     return { cols: ns.series.columns(answer), step: answer.step };
   }
 
+  async function askInstances(range) {
+    const [alive, rounds] = await Promise.all(I.QUERIES.map((q) =>
+      askColumns(q, range)));
+    return { alive, rounds };
+  }
+
   /* What is stored ends before now. */
   async function storedUntil() {
     const { store } = await ask('health', {});
@@ -42,10 +48,8 @@
     const { until, slot } = await storedUntil();
     if (!Number.isFinite(until))
       return null;
-    const near = I.range(until, slot);
     const whole = { from: until - TIMES_S, until, step: TIMES_S };
-    const [alive, rounds] = await Promise.all(I.QUERIES.map((q) =>
-      askColumns(q, near)));
+    const { alive, rounds } = await askInstances(I.range(until, slot));
     if (!rounds.cols.length)
       return null;
     const [phases, lost, told] = await Promise.all([
@@ -54,7 +58,10 @@
         ...whole }),
       ask('marks', { from: until - I.MARKS_S, until, what: I.MARKS })
         .catch(() => ({ marks: [] }))]); /* a state without its word is one */
-    return { near: { alive, rounds, phases, lost }, marks: told.marks, until };
+    const fine = await Promise.all(I.unclear({ alive, rounds }, told.marks,
+      until, slot).map(askInstances));
+    return { near: { alive, rounds, phases, lost, fine }, marks: told.marks,
+      until };
   }
 
   const words = (state) => I.words(state, (t) => F.clock(t, true));
@@ -85,10 +92,12 @@
   }
 
   function troubles(list) {
-    const bad = list.filter((r) => r.state.level !== 'ok');
+    const bad = list.filter((r) => !I.isWell(r.state));
     const lost = list.reduce((sum, r) => sum + r.replica.lost, 0);
-    return (bad.length ? F.few(bad.map((r) => R.nameOf(r) + ': ' +
-        words(r.state))) + '.' : 'All replicas keep up.') +
+    const all = bad.some((r) => I.isTrouble(r.state)) ? '' : bad.length
+      ? 'All replicas that run keep up. ' : 'All replicas keep up.';
+    return all + (bad.length ? F.few(bad.map((r) => R.nameOf(r) + ': ' +
+        words(r.state))) + '.' : '') +
       (lost > 0 ? ' ' + F.count(lost) + (lost === 1 ? ' phase is' :
         ' phases are') + ' not in the times.' : '');
   }

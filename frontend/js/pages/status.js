@@ -63,6 +63,8 @@
         WORDS[j.level] }));
     for (const why of j.reasons)
       head.push(h('p', { class: 'warn-text', text: why }));
+    for (const what of j.stopped)
+      head.push(h('p', { text: what }));
     const store = [];
     if (j.age !== null)
       store.push('newest data ' + F.duration(j.age) + ' old');

@@ -22,11 +22,16 @@
     if (!ruled.length)
       return 'No service is named by a rule: [service NAME] in memlens.conf ' +
         'names databases, and tells their instances apart.';
-    const bad = ruled.filter((r) => !/^(ok|runs)$/.test(r.state.level));
-    const well = ruled.length - bad.length;
+    const well = ruled.filter((r) => I.isWell(r.state)).length;
+    const bad = ruled.filter((r) => I.isTrouble(r.state));
+    const stopped = ruled.length - well - bad.length;
+    const told = [...bad, ...ruled.filter((r) => !I.isWell(r.state) &&
+      !bad.includes(r))];
     return F.count(well) + ' of ' + F.count(ruled.length) +
-      (well === 1 ? ' is well' : ' are well') + (bad.length ? '; ' +
-      F.few(bad.map((r) => nameOf(r) + ': ' + words(r.state))) : '') + '.';
+      (well === 1 ? ' is well' : ' are well') + (stopped ? ', ' +
+      F.count(stopped) + (stopped === 1 ? ' was' : ' were') +
+      ' stopped on purpose' : '') + (told.length ? '; ' +
+      F.few(told.map((r) => nameOf(r) + ': ' + words(r.state))) : '') + '.';
   }
 
   const { nameOf } = ns.pbftRounds;
@@ -128,12 +133,16 @@
     async function refresh(ctx) {
       const { until } = stored(ctx.range), { slot } = ctx.range;
       const { step, from } = I.range(until, slot);
+      const ask = (range) => ns.api.series(I.QUERIES, Object.assign({ slot },
+        range), range.step, ctx.signal);
       const [r, near, here, told] = await Promise.all([
         ns.api.series(queries(), ctx.range, ctx.step, ctx.signal),
-        ns.api.series(I.QUERIES, { from, until, slot }, step, ctx.signal),
+        ask({ from, until, step }),
         ns.api.series(O.HERE, { from: until - O.HERE_S, until, slot },
           O.HERE_S, ctx.signal), marks(ctx), fault.refresh(ctx)]);
-      const failed = [...Object.values(r), ...Object.values(near),
+      near.fine = await Promise.all(I.unclear(near, told, until, slot)
+        .map(ask));
+      const failed = [...Object.values(r), near.alive, near.rounds,
         here.here].map((x) => x.error).find((e) => e);
       shown = O.rows(r, Object.assign(near, here), told,
         until);

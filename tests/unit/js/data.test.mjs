@@ -108,6 +108,13 @@ test('the server may be more pessimistic than the age', () => {
   assert.deepEqual([j.level, j.reasons], ['degraded', ['perf: not attached']]);
 });
 
+test('what was stopped on purpose is told, and is no reason', () => {
+  const j = M.health.judge(healthy({ stopped: 'kv: a was; kv: b was' }), NOW);
+  assert.deepEqual([j.level, j.reasons, j.stopped],
+    ['ok', [], ['kv: a was', 'kv: b was']]);
+  assert.deepEqual(M.health.judge(healthy(), NOW).stopped, []);
+});
+
 test('lost samples are summed over sources and reasons', () => {
   const j = M.health.judge(healthy({ sources: [
     { name: 'cpu', state: 'running', last: NOW - 7,

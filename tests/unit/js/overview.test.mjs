@@ -37,6 +37,10 @@ test('a line for each instance, and other services by CPU', () => {
 const state = (instance, v, more = {}) => col(Object.assign({
   state: 'execute' }, kv(instance), more), v);
 const minute = (f) => Array.from({ length: 12 }, (_, i) => f(i));
+/* A mark as the server tells it. */
+const end = (time, instance, words, trouble = true) => ({ time, service: 'kv',
+  what: trouble ? 'ended' : 'stopped', text: '7 kv ' + instance, end: words,
+  trouble });
 /* Rounds as a `near` answer. */
 const near = (alive, rounds) => ({ here: none, rounds,
   alive: result(alive) });
@@ -49,16 +53,15 @@ test('replicas: who executes, who is silent, who is gone and how', () => {
     state(':2', minute((i) => (i < 4 ? 20 : 0))),
     state(':3', minute((i) => (i < 6 ? 20 : null)))]);
   const marks = [{ time: 155, what: 'began', service: 'kv', text: '1 kv :3' },
-    { time: 161.5, what: 'ended', service: 'kv',
-      text: '7 kv :3 (signal 9)' },
-    { time: 200, what: 'ended', service: 'kv', text: '7 kv :33 (signal 1)' }];
+    end(161.5, ':3', 'ended (signal 9)'),
+    end(200, ':33', 'ended (signal 1)')];
   const { ruled } = M.overview.rows(empty, near(alive, rounds), marks, 220);
   assert.deepEqual(ruled.map((x) => x.state.level), ['ok', 'silent', 'gone']);
   assert.deepEqual(ruled.map((x) => x.rate), [2, 0, null]);
   assert.deepEqual(ruled.map((x) => x.missed), [0, 160, 120]);
   assert.equal(ruled[1].state.since, 140);
-  assert.deepEqual([ruled[2].state.since, ruled[2].state.what,
-    ruled[2].state.how], [161.5, 'ended', 'signal 9']);
+  assert.deepEqual([ruled[2].state.since, ruled[2].state.end],
+    [161.5, 'ended (signal 9)']);
   assert.match(M.servicesTab.words(ruled[2].state), /^ended \(signal 9\) at /);
   assert.match(M.servicesTab.summary({ ruled }),
     /^1 of 3 is well; kv :2: silent since .*; kv :3: ended/);
@@ -87,8 +90,7 @@ test('states and lags are those at the end, however long the range is', () => {
 });
 
 test('an end is told at once, until something comes after it', () => {
-  const marks = [{ time: 212.5, what: 'ended', service: 'kv',
-    text: '7 kv :3 (signal 9)' }];
+  const marks = [end(212.5, ':3', 'ended (signal 9)')];
   const of = (v) => M.overview.rows(empty, near([col(kv(':3'), v)], none),
     marks, 220).ruled[0].state;
   assert.deepEqual([of(minute(() => 7)).level, of(minute(() => 7)).since],
@@ -98,12 +100,61 @@ test('an end is told at once, until something comes after it', () => {
   assert.equal(later.level, 'runs', 'its beginning is told later');
 });
 
+test('what was stopped on purpose is neither well nor trouble', () => {
+  const alive = [col(kv(':1'), minute(() => 7)),
+    col(kv(':3'), minute((i) => (i < 6 ? 7 : null)))];
+  const rounds = result([state(':1', minute(() => 20)),
+    state(':3', minute((i) => (i < 6 ? 20 : null)))]);
+  const marks = [end(161.5, ':3', 'was stopped (signal 15)', false)];
+  const { ruled } = M.overview.rows(empty, near(alive, rounds), marks, 220);
+  assert.deepEqual(ruled.map((x) => x.state.level), ['ok', 'stopped']);
+  assert.deepEqual([ruled[1].rate, ruled[1].cpuNow, ruled[1].memoryNow],
+    [null, null, null]);
+  assert.match(M.servicesTab.summary({ ruled }), new RegExp('^1 of 2 is ' +
+    'well, 1 was stopped on purpose; kv :3: was stopped \\(signal 15\\) at '));
+  assert.deepEqual(ruled.map((x) => M.instances.isTrouble(x.state)),
+    [false, false]);
+});
+
+/* Steps are 10 s, slots 2 s. */
+test('since when is the end of a slot, where slots are shorter', () => {
+  const alive = [col(kv(':1'), minute(() => 7)), col(kv(':2'),
+    minute(() => 7)), col(kv(':3'), minute((i) => (i < 6 ? 7 : null))),
+  col(kv(':4'), minute(() => 7))];
+  const commits = col(Object.assign({ state: 'commit' }, kv(':4')),
+    minute(() => 20));
+  const rounds = result([state(':1', minute(() => 20)),
+    state(':2', minute((i) => (i < 4 ? 20 : 0))), commits,
+    state(':4', minute((i) => (i < 3 ? 20 : 0)))]);
+  const all = near(alive, rounds);
+  assert.deepEqual(M.instances.unclear(all, [], 220, 10), []);
+  const ranges = M.instances.unclear(all, [], 220, 2);
+  assert.deepEqual(ranges, [160, 140, 130].map((until) => ({
+    from: until - 10, until, step: 2 })));
+  const slots = (i, v, from, more) => col(Object.assign({}, kv(i), more), v,
+    from, 2);
+  const execute = { state: 'execute' };
+  all.fine = [[150, [slots(':3', [7, 7, null, null, null], 150)], []],
+    [130, [slots(':2', [7, 7, 7, 7, 7], 130)],
+      [slots(':2', [4, 4, 1, 0, 0], 130, execute),
+        slots(':1', [4, 4, 4, 4, 4], 130, execute)]],
+    [120, [], [slots(':4', [4, 0, 0, 0, 0], 120, execute),
+      slots(':4', [4, 4, 4, 4, 4], 120, { state: 'commit' })]]]
+    .map(([, a, r]) => ({ alive: result(a, 2), rounds: result(r, 2) }));
+  const { ruled } = M.overview.rows(empty, all, [], 220);
+  assert.deepEqual(ruled.map((x) => [x.state.level, x.state.since]),
+    [['ok', null], ['silent', 136], ['gone', 154], ['stuck', 122]]);
+  all.fine = [];
+  assert.deepEqual(M.overview.rows(empty, all, [], 220).ruled
+    .map((x) => x.state.since), [null, 140, 160, 130]);
+});
+
 test('a number that a program had before it listened did not die', () => {
   const alive = [col(kv('#1'), minute((i) => (i < 2 ? 7 : null))),
     col(kv('#2'), minute((i) => (i < 2 ? 7 : null))),
     col(kv(':3'), minute((i) => (i < 2 ? null : 7)))];
   const marks = [{ time: 100, what: 'began', service: 'kv', text: '7 kv #1' },
-    { time: 120, what: 'ended', service: 'kv', text: '8 kv #2 (signal 6)' },
+    end(120, '#2', 'ended (signal 6)'),
     { time: 121, what: 'listens', service: 'kv', text: '7 kv :3 #1' }];
   const { ruled } = M.overview.rows(empty, near(alive, none), marks, 220);
   assert.deepEqual(ruled.map((x) => [x.instance, x.state.level]),

@@ -145,16 +145,18 @@ test('an address that is not understood is told, not passed over', () => {
 
 test('marks are told in words, and the nearest comes first', () => {
   const { words, near } = load('format', 'unit', 'time', 'marks').marks;
-  const say = (what, text, service = null) => words({ what, text, service });
+  const say = (what, text, service = null, end = undefined) => words({ what,
+    text, service, end });
   assert.equal(say('ended', '7 kv a', 'kv'), 'kv: kv a (pid 7) ended');
-  assert.equal(say('fewer', '7 kv', 'kv'),
+  assert.equal(say('fewer', '7 kv', 'kv', 'ended, others of its name go on'),
     'kv: kv (pid 7) ended, others of its name go on');
-  assert.equal(say('ended', '7 kv :2003 (signal 9)', 'kv'),
-    'kv: kv :2003 (pid 7) ended (signal 9)');
+  assert.equal(say('ended', '7 kv :2003 #4 (signal 9)', 'kv',
+    'ended (signal 9)'), 'kv: kv :2003 (pid 7) ended (signal 9)');
   assert.equal(say('began', '7 kv :2003 #2', 'kv'),
     'kv: kv :2003 (pid 7) began');
   assert.equal(say('listens', '7 kv #2', 'kv'), 'kv: kv #2 (pid 7) listens');
-  assert.equal(say('stopped', '7 kv (status 0)', 'kv'),
+  assert.equal(say('stopped', '7 kv (status 0)', 'kv',
+    'was stopped (status 0)'),
     'kv: kv (pid 7) was stopped (status 0)');
   assert.equal(say('began', 'odd', 'kv'), 'kv: odd began');
   assert.equal(say('target-down', 'r2: prometheus: refused', 'kv'),

@@ -12,7 +12,7 @@
 
 static struct mark marks[64];
 static size_t n_marks;
-static char said[4096];
+static char said[4096], stopped[1024];
 
 static void
 add(int64_t before_s, const char *what, const char *text, const char *service)
@@ -26,18 +26,19 @@ add(int64_t before_s, const char *what, const char *text, const char *service)
 }
 
 static void
-say(void *arg, const char *service, const char *why)
+say(void *arg, bool trouble, const char *service, const char *why)
 {
-	size_t at = strlen(said);
+	char *to = trouble ? said : stopped;
+	size_t at = strlen(to), room = trouble ? sizeof(said) : sizeof(stopped);
 
 	(void)arg;
-	snprintf(said + at, sizeof(said) - at, "%s: %s\n", service, why);
+	snprintf(to + at, room - at, "%s: %s\n", service, why);
 }
 
 static const char *
 judge(void)
 {
-	said[0] = '\0';
+	said[0] = stopped[0] = '\0';
 	programs_judge(marks, n_marks, NOW, say, NULL);
 	n_marks = 0;
 	return said;
@@ -115,22 +116,22 @@ TEST(who_listens_not_is_not_one_that_did)
 	add(60, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(58, "ended", "8 kv_service :2004 (signal 9)", "kv");
 	add(50, "began", "9 kv_service #1", "kv");
-	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:20 "
-	    "UTC (signal 9) and has not come back\n"
-	    "kv: kv_service :2004 (pid 8) ended at 22:12:22 "
-	    "UTC (signal 9) and has not come back\n");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended (signal 9) "
+	    "at 22:12:20 UTC and has not come back\n"
+	    "kv: kv_service :2004 (pid 8) ended (signal 9) "
+	    "at 22:12:22 UTC and has not come back\n");
 	add(60, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(58, "ended", "8 kv_service :2004 (signal 9)", "kv");
 	add(50, "began", "9 kv_service #2", "kv");
 	add(20, "listens", "9 kv_service :2004 #2", "kv");
-	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:20 "
-	    "UTC (signal 9) and has not come back\n"
-	    "kv: kv_service :2004 (pid 8) ended at 22:12:22 "
-	    "UTC (signal 9) and came back as pid 9\n");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended (signal 9) "
+	    "at 22:12:20 UTC and has not come back\n"
+	    "kv: kv_service :2004 (pid 8) ended (signal 9) "
+	    "at 22:12:22 UTC and came back as pid 9\n");
 	/* it died before it listened, and listens now */
 	add(60, "ended", "7 kv_service #2 (signal 9)", "kv");
 	add(50, "began", "9 kv_service :2004 #2", "kv");
-	CHECK(strstr(judge(), "#2 (pid 7) ended at 22:12:20 UTC (signal 9) "
+	CHECK(strstr(judge(), "#2 (pid 7) ended (signal 9) at 22:12:20 UTC "
 	    "and came back as pid 9") != NULL);
 	/* one beginning brings back what died before it listened, and after */
 	add(80, "ended", "7 kv_service :2004", "kv");
@@ -158,24 +159,66 @@ TEST(replicas_are_told_apart_by_their_ports)
 {
 	add(60, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(50, "began", "9 kv_service :2004 #2", "kv");
-	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:20 "
-	    "UTC (signal 9) and has not come back\n");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended (signal 9) "
+	    "at 22:12:20 UTC and has not come back\n");
 	add(60, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(50, "began", "9 kv_service :2003 #4", "kv");
-	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:20 "
-	    "UTC (signal 9) and came back as pid 9\n");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended (signal 9) "
+	    "at 22:12:20 UTC and came back as pid 9\n");
 	add(60, "ended", "7 a :b (c) #3", "kv");
 	CHECK(strstr(judge(), "a :b (c) #3 (pid 7)") != NULL);
 }
 
-TEST(what_was_stopped_on_purpose_is_not_told)
+TEST(what_was_stopped_on_purpose_is_no_trouble)
 {
 	add(60, "stopped", "7 kv_service #1 (status 0)", "kv");
 	CHECK_STR(judge(), "");
+	CHECK_STR(stopped, "kv: kv_service #1 (pid 7) was stopped (status 0) "
+	    "at 22:12:20 UTC\n");
+	add(3600, "stopped", "7 kv_service #1 (status 0)", "kv");
+	add(90, "stopped", "7 kv_service :2003 #2 (status 0)", "kv");
+	add(80, "began", "8 kv_service :2003", "kv");
+	add(70, "stopped", "9 kv_service :2004 #3 (status 0)", "kv");
+	add(60, "began", "10 kv_service #3", "kv");
+	add(50, "ended", "10 kv_service :2004 #3", "kv");
+	add(40, "stopped", "11 kv_service", "kv");
+	add(30, "stopped", "12 kv_service (signal 15)", "kv");
+	CHECK_STR(judge(), "kv: kv_service :2004 (pid 10) ended at 22:12:30 "
+	    "UTC and has not come back\n");
+	CHECK_STR(stopped, "kv: kv_service (pid 12) was stopped (signal 15) "
+	    "at 22:12:50 UTC\n");
 	add(90, "stopped", "7 kv_service #1", "kv");
 	add(80, "began", "8 kv_service #1", "kv");
 	add(60, "ended", "8 kv_service #1 (signal 11)", "kv");
 	CHECK(strstr(judge(), "(pid 8)") != NULL);
+}
+
+TEST(how_one_ended_is_said_of_its_mark)
+{
+	static const struct {
+		const char *what, *text, *words;
+		bool trouble;
+	} cases[] = {
+	    {"ended", "7 kv :2003 #4 (signal 9)", "ended (signal 9)", true},
+	    {"ended", "7 kv", "ended", true},
+	    {"stopped", "7 kv (status 0)", "was stopped (status 0)", false},
+	    {"fewer", "7 kv (signal 9)",
+	    "ended, others of its name go on (signal 9)", false},
+	    {"began", "7 kv", NULL, false},
+	    {"note", "7 kv (signal 9)", NULL, false}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct programs_end end;
+		bool is;
+
+		add(1, cases[i].what, cases[i].text, "kv");
+		is = programs_end(&marks[--n_marks], &end);
+		CHECK_INT(is, cases[i].words != NULL);
+		if (!is)
+			continue;
+		CHECK_STR(end.words, cases[i].words);
+		CHECK_INT(end.trouble, cases[i].trouble);
+	}
 }
 
 /* It "came back as pid 8", which had been stopped since. */
@@ -184,16 +227,16 @@ TEST(the_last_that_happened_is_told)
 	add(80, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(70, "began", "8 kv_service :2003 #4", "kv");
 	add(25, "stopped", "8 kv_service :2003 #4 (signal 15)", "kv");
-	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:00 "
-	    "UTC (signal 9), came back as pid 8 and was stopped at 22:12:55 "
-	    "UTC (signal 15)\n");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended (signal 9) "
+	    "at 22:12:00 UTC, came back as pid 8 and was stopped (signal 15) "
+	    "at 22:12:55 UTC\n");
 	add(80, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(70, "began", "8 kv_service :2003 #4", "kv");
 	add(25, "stopped", "8 kv_service :2003 #4 (signal 15)", "kv");
 	add(20, "stopped", "5 kv_service :2004 #5 (signal 15)", "kv");
 	add(10, "began", "9 kv_service :2003", "kv");
-	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended at 22:12:00 "
-	    "UTC (signal 9) and came back as pid 9\n");
+	CHECK_STR(judge(), "kv: kv_service :2003 (pid 7) ended (signal 9) "
+	    "at 22:12:00 UTC and came back as pid 9\n");
 	/* who is started anew long after is no news of that end */
 	add(900, "ended", "7 kv_service :2003 (signal 9)", "kv");
 	add(890, "began", "8 kv_service :2003 #4", "kv");
@@ -203,8 +246,8 @@ TEST(the_last_that_happened_is_told)
 	/* nobody has seen it begin */
 	add(80, "ended", "7 kv_service #2 (signal 9)", "kv");
 	add(25, "stopped", "8 kv_service :2003 #2", "kv");
-	CHECK_STR(judge(), "kv: kv_service #2 (pid 7) ended at 22:12:00 UTC "
-	    "(signal 9), came back as pid 8 and was stopped at 22:12:55 "
+	CHECK_STR(judge(), "kv: kv_service #2 (pid 7) ended (signal 9) at "
+	    "22:12:00 UTC, came back as pid 8 and was stopped at 22:12:55 "
 	    "UTC\n");
 }
 
@@ -264,7 +307,8 @@ main(void)
 	RUN(who_listens_not_is_not_one_that_did);
 	RUN(who_cannot_be_told_clears_nothing);
 	RUN(replicas_are_told_apart_by_their_ports);
-	RUN(what_was_stopped_on_purpose_is_not_told);
+	RUN(what_was_stopped_on_purpose_is_no_trouble);
+	RUN(how_one_ended_is_said_of_its_mark);
 	RUN(the_last_that_happened_is_told);
 	RUN(what_was_before_the_daemon_began_is_past);
 	RUN(as_many_are_gone_as_a_count_says);
