@@ -314,6 +314,7 @@ graph_put_origin(struct writer *w, const struct graph_page *page)
 	if (page->target.told_ns > page->target.until_ns)
 		buf_printf(&text, "; nobody told it before the end of this "
 		    "range");
+	graph_put_bounds(&text, page->graph);
 	for (unsigned i = 0; i < page->sides; i++)
 		graph_put_builds(&text, page, i);
 	writer_key(w, "source");
@@ -355,9 +356,11 @@ graph_put_source(struct writer *w, const struct graph_page *page)
 	writer_strn(w, (const char *)text.data, text.len);
 	buf_fini(&text);
 	writer_key(w, "complete");
-	if (o->complete == GRAPH_PARTLY || (o->complete == GRAPH_WHOLE &&
-	    !graph_target_is_newer(&page->target) && !other))
-		writer_bool(w, o->complete == GRAPH_WHOLE);
+	if (o->complete == GRAPH_PARTLY || page->graph->over != 0)
+		writer_bool(w, false);
+	else if (o->complete == GRAPH_WHOLE && !other &&
+	    !graph_target_is_newer(&page->target))
+		writer_bool(w, true);
 	else
 		writer_null(w);
 }

@@ -243,6 +243,18 @@ ask_cmake(const struct graph_ask *a)
 	return e == NULL ? 0 : 1;
 }
 
+static void
+ask_say_cut(const struct graph_ask *a, const struct graph *g)
+{
+	struct buf bounds = {0};
+
+	graph_put_bounds(&bounds, g);
+	fprintf(stderr, "memlens graph: %s: not all of it is known: %s%.*s\n",
+	    a->source.path, g->origin.source, (int)bounds.len,
+	    bounds.len > 0 ? (const char *)bounds.data : "");
+	buf_fini(&bounds);
+}
+
 static int
 ask_once(struct graph_ask *a)
 {
@@ -256,8 +268,7 @@ ask_once(struct graph_ask *a)
 	if (e != NULL)
 		fprintf(stderr, "memlens graph: %s\n", e->text);
 	else if (g->cut)
-		fprintf(stderr, "memlens graph: %s: not all of it is known: "
-		    "%s\n", a->source.path, g->origin.source);
+		ask_say_cut(a, g);
 	graph_free(g);
 	return e == NULL ? 0 : 1;
 }

@@ -29,12 +29,16 @@ cat >"$T/conf" <<-END
 	root = //no:such
 	[graph gone]
 	elf = /nonexistent/program
+	[graph large]
+	bazel = $T/large
 	END
+awk 'BEGIN { print "digraph mygraph {"; for (i = 0; i < 20000; i++)
+    printf "  \"//:a\" -> \"//:b%d\"\n", i; print "}" }' >"$T/large"
 start -c "$T/conf"
 get GET /api/v1/graph.json
 check "the first target, two levels" js 'd.target === "kv_service" &&
     d.targets.join() ===
-    "kv_service,env,part,all,odd,lame,script,rootless,gone" && d.depth === 2 &&
+    "kv_service,env,part,all,odd,lame,script,rootless,gone,large" && d.depth === 2 &&
     d.nodes[0].id === "//service/kv:kv_service" &&
     d.nodes.every((n) => n.level <= 2)'
 
@@ -54,6 +58,21 @@ for target in kv_service env part all; do
 	check "the command of $target prints what is shown" \
 	    same_by_command $target 3
 done
+get GET '/api/v1/graph.json?target=large'
+check "20,000 nodes are cut, which is said with the bound" js '
+    d.nodes.length === 8192 && d.complete === false &&
+    /; there are more nodes than the 8192 that are kept/.test(d.source)'
+"$B/memlens" graph "$T/large" >"$T/dot" 2>"$T/said"
+check "by the command, too" grep -q \
+    'known: a graph of bazel in .*; there are more nodes than the 8192 that' \
+    "$T/said"
+# What is needed was forgotten beyond as many, and stood at the top.
+awk 'BEGIN { print "rule r\n command = r"; for (i = 0; i < 9000; i++)
+    print "build x" i ": r s" i; printf "build app: r"
+    for (i = 0; i < 9000; i++) printf " x%d", i; print "" }' >"$T/l.ninja"
+"$B/memlens" graph --depth all "$T/l.ninja" >"$T/dot" 2>"$T/said"
+check "nothing that is needed is a top of a large build" \
+    [ "$(grep '"(default)" -> ' "$T/dot" | cut -d'"' -f4)" = app ]
 get GET '/api/v1/graph.json?target=part&depth=4'
 check "a file does not say whether it is all" js 'd.complete === null'
 get GET '/api/v1/graph.json?target=all&depth=4'

@@ -94,6 +94,7 @@ graph_node(struct graph *g, const char *name)
 		return found;
 	if (n == GRAPH_NODES_MAX) {
 		g->cut = true;
+		g->over |= GRAPH_OVER_NODES;
 		return NONE;
 	}
 	copy = strndup(name, GRAPH_NAME_MAX);
@@ -119,6 +120,7 @@ graph_edge_of(struct graph *g, uint32_t from, uint32_t to,
 		return;
 	if (g->n_edges == GRAPH_EDGES_MAX) {
 		g->cut = true;
+		g->over |= GRAPH_OVER_EDGES;
 		return;
 	}
 	if (!array_room(&g->edges, g->n_edges + 1, &g->cap_edges)) {
@@ -147,6 +149,31 @@ graph_set(struct graph *g, char **field, const char *text)
 	*field = strndup(text, GRAPH_NAME_MAX);
 	if (*field == NULL)
 		g->failed = true;
+}
+
+void
+graph_lack(struct graph *g, const struct graph *other)
+{
+	g->cut = g->cut || other->cut;
+	g->over |= other->over;
+}
+
+void
+graph_put_bounds(struct buf *out, const struct graph *g)
+{
+	static const struct {
+		enum graph_bound bit;
+		const char *what;
+		unsigned max;
+	} bounds[] = {
+	    {GRAPH_OVER_NODES, "nodes", GRAPH_NODES_MAX},
+	    {GRAPH_OVER_EDGES, "edges", GRAPH_EDGES_MAX},
+	    {GRAPH_OVER_KEYS, "names of code", GRAPH_KEYS_MAX}};
+
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+		if ((g->over & bounds[i].bit) != 0)
+			buf_printf(out, "; there are more %s than the %u "
+			    "that are kept", bounds[i].what, bounds[i].max);
 }
 
 uint32_t
@@ -207,7 +234,7 @@ graph_copy_origin(struct graph *to, const struct graph *g)
 	graph_set(to, &to->origin.build_id, g->origin.build_id);
 	to->origin.time_ns = g->origin.time_ns;
 	to->origin.complete = g->origin.complete;
-	to->cut = to->cut || g->cut;
+	graph_lack(to, g);
 }
 
 /* Keys, by the numbers that nodes have in the part. */
@@ -300,7 +327,7 @@ graph_merge(struct graph *g, const struct graph *other, uint32_t root)
 		g->failed = true;
 	if (root < other->n_nodes)
 		to = number[root];
-	g->cut = g->cut || other->cut;
+	graph_lack(g, other);
 	free(number);
 	return to;
 }

@@ -82,6 +82,13 @@ struct graph_key {
 };
 #define GRAPH_BOTH (UINT32_MAX - 1)
 
+/* Which bounds were reached, as bits. */
+enum graph_bound {
+	GRAPH_OVER_NODES = 1,
+	GRAPH_OVER_EDGES = 2,
+	GRAPH_OVER_KEYS = 4
+};
+
 enum graph_complete {
 	GRAPH_NOT_SAID, /* whether something is missing */
 	GRAPH_PARTLY,
@@ -107,6 +114,7 @@ struct graph {
 	struct graph_origin origin;
 	bool cut;       /* something is known to be missing: a bound was
 	                 * reached, or a library was not found */
+	uint8_t over;   /* enum graph_bound: then it is cut, too */
 	uint32_t begin; /* node that its reader says is the root; 0: none,
 	                 * or the first.  Not encoded */
 	bool failed;    /* out of memory */
@@ -118,7 +126,7 @@ struct graph *graph_new(void);
 void graph_free(struct graph *g);
 
 /* The number of the node of this name, made when it is new; UINT32_MAX when
- * there are too many (and g->cut is set) or memory is short. */
+ * there are too many (g->over) or memory is short. */
 uint32_t graph_node(struct graph *g, const char *name);
 /* An edge, with a condition or without (NULL, "").  Nothing happens where a
  * node is UINT32_MAX. */
@@ -129,6 +137,11 @@ void graph_edge_of(struct graph *g, uint32_t from, uint32_t to,
 
 /* Sets a text of a node or of the graph; an empty one is none. */
 void graph_set(struct graph *g, char **field, const char *text);
+
+/* What is missing there is missing here, too. */
+void graph_lack(struct graph *g, const struct graph *other);
+/* "; there are more nodes than the 8192 that are kept", where there are. */
+void graph_put_bounds(struct buf *out, const struct graph *g);
 
 /* The node of this name, or UINT32_MAX. */
 uint32_t graph_find(const struct graph *g, const char *name);

@@ -3,7 +3,7 @@
  * the store holds.
  *
  *	u8      version, 1
- *	u8      flags: 1 something is missing
+ *	u8      flags: 1 something is missing; enum graph_bound << 1
  *	u8      enum graph_complete
  *	zigzag  when what was read was written, ns
  *	str 4   source, command, build id, module: "" where there is none
@@ -32,7 +32,7 @@ graph_encode(const struct graph *g, struct buf *out)
 	uint64_t last = 0;
 
 	buf_put_u8(out, VERSION);
-	buf_put_u8(out, g->cut);
+	buf_put_u8(out, (uint8_t)(g->cut | g->over << 1));
 	buf_put_u8(out, (uint8_t)g->origin.complete);
 	buf_put_zigzag(out, g->origin.time_ns);
 	code_put_text(out, g->origin.source);
@@ -97,15 +97,17 @@ static bool
 code_head(struct graph_taker *t)
 {
 	struct graph *g = t->g;
-	uint8_t complete;
+	uint8_t complete, flags;
 
 	if (cur_u8(&t->c) != VERSION)
 		return false;
-	g->cut = cur_u8(&t->c) != 0;
+	flags = cur_u8(&t->c);
+	g->cut = (flags & 1) != 0;
+	g->over = flags >> 1;
 	complete = cur_u8(&t->c);
 	g->origin.complete = (enum graph_complete)complete;
 	g->origin.time_ns = cur_zigzag(&t->c);
-	return complete <= GRAPH_WHOLE && code_field(t, &g->origin.source) &&
+	return flags >> 4 == 0 && complete <= GRAPH_WHOLE && code_field(t, &g->origin.source) &&
 	    code_field(t, &g->origin.command) &&
 	    code_field(t, &g->origin.build_id) && code_field(t, &g->module);
 }

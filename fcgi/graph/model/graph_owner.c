@@ -17,6 +17,7 @@ graph_own(struct graph *g, enum graph_key_kind kind, const char *name,
 		return;
 	if (g->n_keys == GRAPH_KEYS_MAX) {
 		g->cut = true;
+		g->over |= GRAPH_OVER_KEYS;
 		return;
 	}
 	if (!array_room(&g->keys, g->n_keys + 1, &g->cap_keys)) {

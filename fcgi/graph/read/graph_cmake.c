@@ -371,7 +371,7 @@ graph_load_cmake(struct graph *g, const struct graph_source *s)
 	if (fine) {
 		cmake_read(c);
 		cmake_describe(c, s->path);
-		g->cut = g->cut || c->ids->cut;
+		graph_lack(g, c->ids);
 		g->origin.time_ns = c->time_ns;
 		g->failed = g->failed || c->ids->failed;
 	}

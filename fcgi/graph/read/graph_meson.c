@@ -464,7 +464,8 @@ meson_body(struct meson *m)
 		}
 	if (!ninja_read(&m->ninja, m->folder, "build.ninja"))
 		m->g->cut = true;
-	m->g->cut = m->g->cut || m->ninja.cut || m->files->cut;
+	m->g->cut = m->g->cut || m->ninja.cut;
+	graph_lack(m->g, m->files);
 	meson_edges(m);
 	m->g->failed = m->g->failed || m->ninja.failed || m->files->failed;
 	ninja_fini(&m->ninja);

@@ -101,13 +101,26 @@ ninja_visit(struct ninja_walk *w, uint32_t node)
 
 /* ---- where to begin ---- */
 
+/* Marks outputs, by their numbers. */
+static void
+ninja_mark(const struct ninja *n, char *const *names, size_t n_names,
+    bool *marks)
+{
+	for (size_t i = 0; i < n_names; i++) {
+		const struct ninja_file *f = ninja_find_file(n, names[i]);
+
+		if (f != NULL)
+			marks[f - n->files] = true;
+	}
+}
+
 /* A node for the file itself, which holds what ninja builds if it is not
  * told what: the defaults, or all that nothing else needs. */
 static void
 ninja_tops(struct ninja_walk *w)
 {
 	struct ninja *n = &w->ninja;
-	struct graph *needed = graph_new();
+	bool *needed = calloc(n->n_files + 1, sizeof(*needed));
 	uint32_t root = graph_node(w->g, "(default)");
 
 	if (needed == NULL) {
@@ -120,18 +133,14 @@ ninja_tops(struct ninja_walk *w)
 	for (size_t i = 0; n->n_defaults == 0 && i < n->n_builds; i++) {
 		const struct ninja_build *b = &n->builds[i];
 
-		for (size_t k = 0; k < b->n_inputs; k++)
-			graph_node(needed, b->inputs[k]);
-		for (size_t k = 0; k < b->n_before; k++)
-			graph_node(needed, b->before[k]);
+		ninja_mark(n, b->inputs, b->n_inputs, needed);
+		ninja_mark(n, b->before, b->n_before, needed);
 	}
 	for (size_t i = 0; n->n_defaults == 0 && i < n->n_files; i++)
-		if (graph_find(needed, n->files[i].name) == UINT32_MAX)
+		if (!needed[i])
 			graph_edge_of(w->g, root, graph_node(w->g,
 			    n->files[i].name), GRAPH_HOLDS, NULL);
-	w->g->failed = w->g->failed || needed->failed;
-	w->g->cut = w->g->cut || needed->cut;
-	graph_free(needed);
+	free(needed);
 }
 
 static void

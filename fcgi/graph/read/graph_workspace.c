@@ -185,10 +185,6 @@ workspace_describe(struct workspace_walk *w, const char *path)
 			buf_printf(&out, "; and %zu more",
 			    b->said - BUILD_SAID_MAX);
 	}
-	if (w->g->n_nodes >= GRAPH_NODES_MAX ||
-	    w->g->n_edges >= GRAPH_EDGES_MAX)
-		buf_printf(&out, "; no more than %u nodes and %u edges are "
-		    "kept", GRAPH_NODES_MAX, GRAPH_EDGES_MAX);
 	if (b->star.over != NULL)
 		buf_printf(&out, "; reading ended early: %s", b->star.over);
 	if (w->gone.n > 0)

@@ -310,7 +310,7 @@ ninja_hash_at(const void *files, uint32_t i)
 	return ninja_hash(((const struct ninja_file *)files)[i].name);
 }
 
-static const struct ninja_file *
+const struct ninja_file *
 ninja_find_file(const struct ninja *n, const char *name)
 {
 	hashtable_each(i, &n->table, ninja_hash(name)) {

@@ -56,6 +56,9 @@ struct ninja {
 bool ninja_read(struct ninja *n, const char *folder, const char *name);
 void ninja_fini(struct ninja *n);
 
+/* The output of this name, or NULL. */
+const struct ninja_file *ninja_find_file(const struct ninja *n,
+    const char *name);
 /* The statement that makes a file, or NULL. */
 const struct ninja_build *ninja_find(const struct ninja *n,
     const char *output);

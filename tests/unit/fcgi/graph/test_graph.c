@@ -77,9 +77,24 @@ TEST(the_cut_is_breadth_first)
 	graph_free(g);
 }
 
+static void
+check_bounds(const struct graph *g)
+{
+	struct buf out = {0};
+
+	CHECK(g->cut);
+	graph_put_bounds(&out, g);
+	buf_put_u8(&out, 0);
+	CHECK_STR((const char *)out.data, "; there are more nodes than the "
+	    "8192 that are kept; there are more edges than the 65536 that "
+	    "are kept");
+	buf_fini(&out);
+}
+
 TEST(bounds_are_told)
 {
-	struct graph *g = graph_new();
+	struct graph *g = graph_new(), *back, *part;
+	struct buf out = {0};
 	char name[32];
 
 	for (int i = 0; i < 8300; i++) {
@@ -88,8 +103,22 @@ TEST(bounds_are_told)
 	}
 	CHECK_INT(g->n_nodes, GRAPH_NODES_MAX);
 	CHECK(g->cut);
+	CHECK_INT(g->over, GRAPH_OVER_NODES);
 	graph_edge(g, 0, UINT32_MAX, NULL);
 	CHECK_INT(g->n_edges, 0);
+	for (unsigned i = 0; i <= GRAPH_EDGES_MAX; i++)
+		graph_edge(g, i & 1023, i >> 10, NULL);
+	graph_own(g, GRAPH_BY_FILE, "a", 0);
+	CHECK_INT(g->over, GRAPH_OVER_NODES | GRAPH_OVER_EDGES);
+	check_bounds(g);
+	graph_encode(g, &out);
+	CHECK_OK(graph_decode(out.data, out.len, &back));
+	check_bounds(back);
+	part = graph_cut(back, 0, 2);
+	check_bounds(part);
+	graph_free(part);
+	graph_free(back);
+	buf_fini(&out);
 	graph_free(g);
 }
 
