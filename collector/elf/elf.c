@@ -69,14 +69,30 @@ elf_scan_notes(struct elf *e, const uint8_t *p, size_t n)
 }
 
 static void
-elf_read_notes(struct elf *e, const Elf64_Phdr *ph)
+elf_read_notes(struct elf *e, uint64_t at, uint64_t size)
 {
-	size_t n = ph->p_filesz < NOTES_MAX ? ph->p_filesz : NOTES_MAX;
-	uint8_t *p = malloc(n);
+	size_t n = size < NOTES_MAX ? size : NOTES_MAX;
+	uint8_t *p = n > 0 ? malloc(n) : NULL;
 
-	if (p != NULL && elf_read(e, ph->p_offset, p, n))
+	if (p != NULL && elf_read(e, at, p, n))
 		elf_scan_notes(e, p, n);
 	free(p);
+}
+
+/* Linkers' scripts of one's own have a section for it, and no segment. */
+static void
+elf_read_note_sections(struct elf *e)
+{
+	Elf64_Shdr sh;
+
+	for (unsigned i = 0; e->n_build_id == 0 && i < e->head.e_shnum &&
+	    e->head.e_shentsize == sizeof(sh); i++) {
+		if (!elf_read(e, e->head.e_shoff + i * sizeof(sh), &sh,
+		    sizeof(sh)))
+			return;
+		if (sh.sh_type == SHT_NOTE)
+			elf_read_notes(e, sh.sh_offset, sh.sh_size);
+	}
 }
 
 static void
@@ -107,13 +123,14 @@ elf_read_segments(struct elf *e)
 			return ELF_DAMAGED;
 		if (ph.p_type == PT_LOAD)
 			elf_add_segment(e, &ph);
-		if (ph.p_type == PT_NOTE && ph.p_filesz > 0)
-			elf_read_notes(e, &ph);
+		if (ph.p_type == PT_NOTE)
+			elf_read_notes(e, ph.p_offset, ph.p_filesz);
 		if (ph.p_type == PT_GNU_EH_FRAME) {
 			e->hdr_vaddr = ph.p_vaddr;
 			e->hdr_size = ph.p_filesz;
 		}
 	}
+	elf_read_note_sections(e);
 	return ELF_OK;
 }
 

@@ -142,19 +142,18 @@ elf_deps_code(struct elf_deps *d, const struct elf_reader *r)
 			d->code_bytes += (int64_t)r->headers[i].p_filesz;
 }
 
-/* The note "GNU" of type 3 among those of a segment. */
+/* The note "GNU" of type 3 among those of a segment, or a section. */
 static void
-elf_deps_build_id(struct elf_deps *d, const struct elf_reader *r,
-    const GElf_Phdr *header)
+elf_deps_notes(struct elf_deps *d, const struct elf_reader *r, uint64_t from,
+    uint64_t size)
 {
 	size_t at = 0, name, desc;
 	Elf_Data *data;
 	GElf_Nhdr note;
 
-	if (header->p_filesz > DYNAMIC_MAX || d->build_id[0] != '\0')
+	if (size > DYNAMIC_MAX || d->build_id[0] != '\0')
 		return;
-	data = elf_getdata_rawchunk(r->elf, (int64_t)header->p_offset,
-	    header->p_filesz, ELF_T_NHDR);
+	data = elf_getdata_rawchunk(r->elf, (int64_t)from, size, ELF_T_NHDR);
 	while (data != NULL &&
 	    (at = gelf_getnote(data, at, &note, &name, &desc)) > 0) {
 		const uint8_t *p = (const uint8_t *)data->d_buf + desc;
@@ -165,6 +164,25 @@ elf_deps_build_id(struct elf_deps *d, const struct elf_reader *r,
 		for (size_t i = 0; i < note.n_descsz && i < 64; i++)
 			snprintf(d->build_id + 2 * i, 3, "%02x", p[i]);
 	}
+}
+
+/* Linkers' scripts of one's own have a section for it, and no segment. */
+static void
+elf_deps_build_id(struct elf_deps *d, const struct elf_reader *r)
+{
+	GElf_Shdr section;
+	Elf_Scn *scn = NULL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->headers[i].p_type == PT_NOTE)
+			elf_deps_notes(d, r, r->headers[i].p_offset,
+			    r->headers[i].p_filesz);
+	while (d->build_id[0] == '\0' &&
+	    (scn = elf_nextscn(r->elf, scn)) != NULL)
+		if (gelf_getshdr(scn, &section) != NULL &&
+		    section.sh_type == SHT_NOTE)
+			elf_deps_notes(d, r, section.sh_offset,
+			    section.sh_size);
 }
 
 /* Is all of it there that it says it has? */
@@ -208,9 +226,7 @@ elf_deps_parse(struct elf_deps *d, struct elf_reader *r, const char *path,
 			elf_deps_dynamic(d, r, &r->headers[i]);
 			break;
 		}
-	for (size_t i = 0; i < r->n; i++)
-		if (r->headers[i].p_type == PT_NOTE)
-			elf_deps_build_id(d, r, &r->headers[i]);
+	elf_deps_build_id(d, r);
 	elf_deps_code(d, r);
 	return NULL;
 }

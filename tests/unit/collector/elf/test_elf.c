@@ -198,6 +198,27 @@ TEST(addresses)
 	elf_close(e);
 }
 
+/* Linkers' scripts of one's own make no segment of it. */
+TEST(a_build_id_in_a_section_alone)
+{
+	uint8_t file[SIZE];
+	struct bytes b = {file, SIZE};
+	struct elf *e;
+	size_t n;
+
+	make_file(file);
+	put_segment(file, 2, PT_NULL, 0, 0, 0);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	elf_build_id(e, &n);
+	CHECK_INT(n, 0);
+	elf_close(e);
+	put_section(file, 0, SHT_NOTE, NOTE, 24, 0, 0);
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	CHECK(memcmp(elf_build_id(e, &n), "\xde\xad\xbe\xef\x01", 5) == 0);
+	CHECK_INT(n, 5);
+	elf_close(e);
+}
+
 TEST(functions_without_names)
 {
 	uint8_t file[SIZE];
@@ -447,6 +468,7 @@ main(void)
 {
 	RUN(lookup);
 	RUN(addresses);
+	RUN(a_build_id_in_a_section_alone);
 	RUN(functions_without_names);
 	RUN(the_return_from_a_signal);
 	RUN(the_return_from_a_context);

@@ -2,6 +2,7 @@
  * Dependency graphs: the cut by depth, DOT of any names, the pipe encoding,
  * and both readers.
  */
+#include <elf.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -447,9 +448,9 @@ TEST(libraries_of_a_program)
 }
 
 /* Copies the file; its note of a build id, if it has one, is of another type
- * there. */
+ * there, or in no segment. */
 static void
-copy_without_build_id(const char *from, const char *to)
+copy_without_build_id(const char *from, const char *to, bool section)
 {
 	static const unsigned char note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0,
 	    0, 'G', 'N', 'U', 0};
@@ -457,9 +458,14 @@ copy_without_build_id(const char *from, const char *to)
 	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
 	size_t n = in != NULL ? fread(bytes, 1, sizeof(bytes), in) : 0;
 	unsigned char *at = memmem(bytes, n, note, sizeof(note));
+	Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)bytes;
+	Elf64_Phdr *segments = (Elf64_Phdr *)(void *)(bytes + head->e_phoff);
 
-	if (at != NULL)
+	if (at != NULL && !section)
 		at[8] = 99;
+	for (unsigned i = 0; section && i < head->e_phnum; i++)
+		if (segments[i].p_type == PT_NOTE)
+			segments[i].p_type = PT_NULL;
 	CHECK(n > 0 && n < sizeof(bytes));
 	CHECK(out != NULL && fwrite(bytes, 1, n, out) == n);
 	if (in != NULL)
@@ -477,7 +483,7 @@ TEST(a_program_without_a_build_id)
 	uint32_t root;
 
 	snprintf(path, sizeof(path), "/tmp/memlens-test-graph-%d", getpid());
-	copy_without_build_id("/bin/true", path);
+	copy_without_build_id("/bin/true", path, false);
 	CHECK_OK(graph_read(&s, &with, &root));
 	s.path = path;
 	CHECK_OK(graph_read(&s, &without, &root));
@@ -502,6 +508,22 @@ write_file(const char *path, const char *text)
 	CHECK(f != NULL && fputs(text, f) >= 0);
 	if (f != NULL)
 		fclose(f);
+}
+
+TEST(a_build_id_in_a_section_alone)
+{
+	struct elf_deps whole, d;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/memlens-test-graph-%d", getpid());
+	copy_without_build_id("/bin/true", path, true);
+	CHECK_OK(elf_deps_read(&whole, "/bin/true"));
+	CHECK_OK(elf_deps_read(&d, path));
+	CHECK(whole.build_id[0] != '\0');
+	CHECK_STR(d.build_id, whole.build_id);
+	elf_deps_fini(&whole);
+	elf_deps_fini(&d);
+	unlink(path);
 }
 
 TEST(debian_packages_of_files)
@@ -610,6 +632,7 @@ main(void)
 	RUN(dot_of_costs);
 	RUN(what_two_nodes_claim_is_nobodys);
 	RUN(packages_of_go_are_their_modules);
+	RUN(a_build_id_in_a_section_alone);
 	RUN(debian_packages_of_files);
 	RUN(a_graph_has_the_command_that_prints_it);
 	RUN(libraries_of_a_program);
