@@ -30,6 +30,8 @@ struct cost_walk {
 	unsigned side;
 	struct map64 edges;   /* from << 32 | to -> number */
 	struct map64 modules; /* hash of a file's name -> node that was seen */
+	struct map64 builds;  /* hash of a file's name -> frame of a build */
+	struct map64 several; /* hashes of names of which builds differ */
 	struct cost_step *path; /* by depth */
 	uint32_t *on_node, *on_edge; /* how often they are on the path */
 	size_t cap_path, cap_node, cap_edge, cap_functions, cap_homes;
@@ -148,6 +150,21 @@ cost_is_declared(const struct cost_walk *w, const char *module)
 	    NONE);
 }
 
+/* A file that nobody declares. */
+static uint32_t
+cost_seen_file(struct cost_walk *w, const struct profile_node *f)
+{
+	uint64_t hash = hash64(0, f->module, strlen(f->module));
+	const char *id = profile_build_id(w->p, f);
+	char name[GRAPH_NAME_MAX];
+
+	if (map64_get(&w->several, hash) == INTERN_NONE)
+		return cost_seen(w, f->module);
+	snprintf(name, sizeof(name), "%s (build %.12s)", f->module,
+	    *id != '\0' ? id : "not known");
+	return cost_seen(w, name);
+}
+
 /* Several nodes are files of that name: it is none of them that is known. */
 static uint32_t
 cost_several(struct cost_walk *w, const char *module)
@@ -189,7 +206,7 @@ cost_node(struct cost_walk *w, const struct profile_node *f, uint32_t caller)
 		return node;
 	return *f->module == '\0' ? NONE
 	    : node == GRAPH_BOTH ? cost_several(w, f->module)
-	    : cost_seen(w, f->module);
+	    : cost_seen_file(w, f);
 }
 
 /* ---- the walk ---- */
@@ -412,6 +429,31 @@ cost_find_builds(struct cost_walk *w)
 	cost_own_builds(c, w->g->origin.build_id);
 }
 
+/* Files of one name that are not one. */
+static bool
+cost_find_several(struct cost_walk *w)
+{
+	for (size_t i = 1; i < w->p->n_nodes; i++) {
+		const struct profile_node *f = &w->p->nodes[i];
+		const char *id = profile_build_id(w->p, f);
+		uint64_t hash = hash64(0, f->module, strlen(f->module));
+		uint32_t at = map64_get(&w->builds, hash);
+
+		if (*id == '\0' || *f->module == '\0')
+			continue;
+		if (at == INTERN_NONE) {
+			if (!map64_add(&w->builds, hash, (uint32_t)i))
+				return false;
+		} else if (w->p->nodes[at].build != f->build &&
+		    strcmp(profile_build_id(w->p, &w->p->nodes[at]), id) != 0 &&
+		    map64_get(&w->several, hash) == INTERN_NONE &&
+		    !map64_add(&w->several, hash, 0)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static int
 cost_order(const void *a, const void *b)
 {
@@ -449,7 +491,7 @@ graph_cost_add(struct graph *g, const struct profile *p,
 {
 	struct cost_walk w = {.g = g, .p = p, .places = places, .side = side,
 	    .cost = cost, .looked_at = NONE};
-	bool fine = true;
+	bool fine = cost_find_several(&w);
 
 	*cost = (struct graph_cost){.node = cost->node,
 	    .function = cost->function,
@@ -468,6 +510,8 @@ graph_cost_add(struct graph *g, const struct profile *p,
 	fine = fine && cost_walk(&w, p);
 	map64_fini(&w.edges);
 	map64_fini(&w.modules);
+	map64_fini(&w.builds);
+	map64_fini(&w.several);
 	map64_fini(&w.names);
 	free(w.path);
 	free(w.on_node);

@@ -255,6 +255,48 @@ TEST(marks_are_their_callers)
 	graph_free(g);
 }
 
+/* Two builds of a library, and what is not known of it; another one has one. */
+TEST(libraries_of_one_name_are_apart)
+{
+	static const char ids[] = "0123456789abcdef\0fedcba9876543210\0"
+	    "0123456789abcdef";
+	static const struct {
+		const char *module;
+		uint32_t build;
+	} of[] = {{"gone.so", 1}, {"gone.so", 18}, {"gone.so", 35},
+	    {"gone.so", 0}, {"one.so", 1}, {"one.so", 35}, {"one.so", 0}};
+	static const struct {
+		const char *name;
+		int self;
+	} want[] = {{"gone.so (build 0123456789ab)", 101},
+	    {"gone.so (build fedcba987654)", 10},
+	    {"gone.so (build not known)", 1000}, {"one.so", 1110000}};
+	struct profile_node nodes[8] = {{.name = "", .module = ""}};
+	struct profile p = {.nodes = nodes, .n_nodes = 8,
+	    .strings = {.data = (uint8_t *)(uintptr_t)ids,
+	        .len = sizeof(ids)}};
+	struct graph *g = owners();
+	struct graph_cost cost = {.one_service = true};
+	int128 self = 1;
+
+	for (size_t i = 0; i < 7; i++, self *= 10)
+		nodes[i + 1] = (struct profile_node){.name = "f",
+		    .module = of[i].module, .build = of[i].build,
+		    .kind = FRAME_NATIVE, .depth = 1, .self = self,
+		    .total = self};
+	CHECK_OK(graph_cost_add(g, &p, NULL, 0, &cost));
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		uint32_t node = graph_find(g, want[i].name);
+
+		CHECK(node != UINT32_MAX);
+		if (node != UINT32_MAX)
+			CHECK_INT((int)g->nodes[node].self[0], want[i].self);
+	}
+	CHECK_INT(graph_find(g, "gone.so"), UINT32_MAX);
+	graph_cost_fini(&cost);
+	graph_free(g);
+}
+
 /* "f9(int)" calls "f9(char) const", and that the first again. */
 TEST(functions_are_found_without_their_parameters)
 {
@@ -318,6 +360,7 @@ main(void)
 	RUN(functions_are_found_without_their_parameters);
 	RUN(names_without_parameters);
 	RUN(marks_are_their_callers);
+	RUN(libraries_of_one_name_are_apart);
 	RUN(amounts_are_those_of_each_stack);
 	RUN(nothing_costs_nothing);
 	RUN(inlined_code_is_its_callers);
