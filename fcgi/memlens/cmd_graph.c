@@ -79,7 +79,8 @@ ask_parts(const struct graph_source *source, struct graph *g)
 	struct program_symbols symbols;
 	struct program_files files = {0};
 	bool found = program_symbols_read(&symbols, source->path) &&
-	    (a->map != NULL ? program_map_load(g, a->map, &symbols, &files)
+	    (a->map != NULL ? program_map_load(g, a->map,
+	    source->path, &symbols, &files)
 	    : a->build != NULL ? program_build_load(g, a->build, a->target,
 	    source->path, &symbols)
 	    : program_folders_load(g, source->path, &symbols, &files));

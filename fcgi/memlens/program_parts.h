@@ -48,10 +48,13 @@ bool program_files_set(struct program_files *f, uint32_t node,
     const char *path);
 void program_files_fini(struct program_files *f);
 
-/* The map that GNU ld writes with -Map=FILE --cref.  False when it is none,
- * when it has the program's code elsewhere, so is another build's, or when
- * memory is short (g->failed). */
-bool program_map_load(struct graph *g, const char *path,
+/* The map that GNU ld writes with -Map=FILE --cref.  Its relative names are of
+ * the folder that the linker ran in, which it does not say: the one around the
+ * map, else around the program, that has the first of those files; g->cut
+ * where a library can be found so by its name alone and is not.  False when it
+ * is none, when it has the program's code elsewhere, so is another build's, or
+ * when memory is short (g->failed). */
+bool program_map_load(struct graph *g, const char *path, const char *program,
     const struct program_symbols *s, struct program_files *files);
 
 /* False when the program has no debug information. */

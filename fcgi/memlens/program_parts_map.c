@@ -19,9 +19,11 @@
  * defines it, and strongly.  Of weak symbols, as of templates, each file has a
  * copy of its own, one of which was kept: no reason to need anybody.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fcgi/graph/model/graph.h"
 #include "fcgi/memlens/program_parts.h"
@@ -66,6 +68,8 @@ struct map_reader {
 	bool unloaded;         /* this section is not: it has no addresses */
 	bool linked;           /* this one is of the linker's own making */
 	bool whole;            /* it has the table of symbols */
+	char folder[PATH_MAX]; /* of relative names; "": not known */
+	char *relative;        /* the first such file, or NULL */
 	size_t n_code;         /* sections of code that are where they should */
 };
 
@@ -81,16 +85,50 @@ map_file_length(const char *name)
 	    ? (size_t)(bracket - name) : strlen(name);
 }
 
+/* A file of the map from the root on; false: it cannot be said. */
+static bool
+map_path(const struct map_reader *m, const char *name, char *out, size_t room)
+{
+	if (*name != '/' && m->folder[0] == '\0')
+		return false;
+	return (size_t)snprintf(out, room, "%s%s%s",
+	    *name != '/' ? m->folder : "", *name != '/' ? "/" : "", name) <
+	    room;
+}
+
+/* Is the file of the map below a folder around this path? */
+static bool
+map_find_folder(struct map_reader *m, const char *around)
+{
+	char *end, path[PATH_MAX], *real = realpath(around, NULL);
+
+	if (real != NULL)
+		snprintf(m->folder, sizeof(m->folder), "%s", real);
+	free(real);
+	while ((end = strrchr(m->folder, '/')) != NULL) {
+		*end = '\0';
+		if (m->folder[0] != '\0' && map_path(m, m->relative, path,
+		    sizeof(path)) && access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The node of a shared library that the program needs. */
 static uint32_t
 map_library(const struct map_reader *m, const char *name)
 {
-	char *real = realpath(name, NULL), *slash;
-	uint32_t node = INTERN_NONE;
+	char path[PATH_MAX], *slash,
+	    *real = map_path(m, name, path, sizeof(path))
+	    ? realpath(path, NULL) : NULL;
+	const char *file = real != NULL ? real : name;
+	uint32_t node;
 
-	if (real != NULL && (slash = strrchr(real, '/')) != NULL)
-		node = graph_owner(m->g, GRAPH_BY_MODULE, slash + 1,
-		    strlen(slash + 1));
+	if ((slash = strrchr(file, '/')) != NULL)
+		file = slash + 1;
+	node = graph_owner(m->g, GRAPH_BY_MODULE, file, strlen(file));
+	if (node >= m->g->n_nodes && real == NULL && *name != '/')
+		m->g->cut = true; /* a link to one, perhaps */
 	free(real);
 	return node < m->g->n_nodes ? node : INTERN_NONE;
 }
@@ -99,12 +137,12 @@ static uint32_t
 map_object(struct map_reader *m, const char *name)
 {
 	size_t len = map_file_length(name), base = len;
+	char *file, path[PATH_MAX];
 	uint32_t node;
-	char *path;
 
 	if (intern_find(&m->loads, name, len) == INTERN_NONE)
 		return INTERN_NONE; /* the program itself, and no file at all */
-	path = strndup(name, len);
+	file = strndup(name, len);
 	while (base > 0 && name[base - 1] != '/')
 		base--;
 	/* two of one name are told apart by their folders */
@@ -116,9 +154,10 @@ map_object(struct map_reader *m, const char *name)
 		if (name[len] == '\0')
 			graph_edge_of(m->g, 0, node, GRAPH_HOLDS, NULL);
 	}
-	if (path == NULL || !program_files_set(m->files, node, path))
+	if (file == NULL || (map_path(m, file, path, sizeof(path)) &&
+	    !program_files_set(m->files, node, path)))
 		m->g->failed = true;
-	free(path);
+	free(file);
 	return node;
 }
 
@@ -388,6 +427,9 @@ map_take_load(struct map_reader *m, char *line)
 	if (strncmp(line, "LOAD ", 5) == 0 && intern_put(&m->loads, line + 5,
 	        strlen(line + 5)) == INTERN_NONE)
 		m->g->failed = true;
+	else if (strncmp(line, "LOAD ", 5) == 0 && line[5] != '/' &&
+	    m->relative == NULL && (m->relative = strdup(line + 5)) == NULL)
+		m->g->failed = true;
 	else if (strncmp(line, "Cross Reference Table", 21) == 0)
 		m->whole = true;
 }
@@ -422,7 +464,7 @@ map_strong(struct map_reader *m)
 }
 
 bool
-program_map_load(struct graph *g, const char *path,
+program_map_load(struct graph *g, const char *path, const char *program,
     const struct program_symbols *s, struct program_files *files)
 {
 	struct map_reader m = {.g = g, .symbols = s, .files = files,
@@ -433,6 +475,9 @@ program_map_load(struct graph *g, const char *path,
 	graph_settle(g); /* libraries are looked up */
 	if (f != NULL && map_strong(&m)) {
 		map_read(&m, f, map_take_load);
+		if (m.relative != NULL && !map_find_folder(&m, path) &&
+		    !map_find_folder(&m, program))
+			m.folder[0] = '\0';
 		map_read(&m, f, map_take);
 		known = m.loads.n > 0 && m.n_code >= s->n_code;
 		map_own(&m);
@@ -443,6 +488,7 @@ program_map_load(struct graph *g, const char *path,
 	g->cut = g->cut || !m.whole;
 	if (m.whole && !g->cut)
 		g->origin.complete = GRAPH_WHOLE;
+	free(m.relative);
 	free(m.nodes);
 	free(m.pieces);
 	intern_fini(&m.loads);

@@ -43,6 +43,24 @@ check "a library by its symbols" edge main.o libc.so.6 needs
 check "what was not linked is not there" \
     sh -c "! grep -q 'unused\|Merging\|_end' '$T/body'"
 check "all of it is known" test ! -s "$T/head"
+# names of its own folder, a library's by a link to it
+mkdir -p "$T/rel/lib" "$T/rel/bin" "$T/far"
+(cd "$T/rel" && echo 'int q(void) { return 1; }' | gcc -shared -fPIC -x c - \
+    -Wl,-soname,libq.so.1 -o lib/libq.so.1.0 &&
+    ln -s libq.so.1.0 lib/libq.so && ln -s libq.so.1.0 lib/libq.so.1 &&
+    echo 'int q(void); int main(void) { return q(); }' |
+    gcc -c -x c - -o main.o && gcc -o bin/app main.o lib/libq.so \
+    -Wl,-rpath,"$T/rel/lib" -Wl,-Map=app.map,--cref) || exit 1
+check "a map with relative names is read anywhere" dot --map "$T/rel/app.map" \
+    "$T/rel/bin/app"
+check "its libraries are found" edge main.o libq.so.1 needs
+check "and all of it is known" test ! -s "$T/head"
+(memlens=$PWD/$B/memlens; [ "${B#/}" = "$B" ] || memlens=$B/memlens
+cd "$T/rel" && "$memlens" graph --depth all --map app.map bin/app >"$T/dot")
+check "from its own folder it is the same" cmp -s "$T/dot" "$T/body"
+cp "$T/rel/app.map" "$T/rel/bin/app" "$T/far"
+check "far from what was linked" dot --map "$T/far/app.map" "$T/far/app"
+check "it is said that some is not known" grep -q 'not all of it' "$T/head"
 check "a map without symbols" dot --map "$T/map2" "$T/prog"
 check "is known to lack some" grep -q 'not all of it is known' "$T/head"
 cat >"$T/built.graph" <<'END'

@@ -28,7 +28,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	graph_node(g, "program");
-	program_map_load(g, path, &s, &files);
+	program_map_load(g, path, path, &s, &files);
 	graph_settle(g);
 	program_files_fini(&files);
 	graph_free(g);
