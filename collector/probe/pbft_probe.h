@@ -58,7 +58,7 @@ uint64_t pbft_probe_heard(const struct pbft_probe *p);
 typedef void pbft_probe_fn(void *arg, int32_t pid, uint64_t start_ns);
 void pbft_probe_each(struct pbft_probe *p, pbft_probe_fn *fn, void *arg);
 
-/* Is the process that began then the one that /proc says began at `known_ns`? */
+/* Is what began then the process that began at `known_ns`, as /proc says? */
 static inline bool
 pbft_probe_is(uint64_t start_ns, uint64_t known_ns)
 {

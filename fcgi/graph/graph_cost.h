@@ -18,8 +18,8 @@
  * What has the program's file name and another build id is another program, or
  * another build of it: a node of its own, "NAME (build ID)", with the first 12
  * digits of that.  Where one other build ran and nothing else, names are taken
- * for the graph's: who shows the graph has to say so.  So have several libraries
- * of one name that nobody declares: a node each.
+ * for the graph's: who shows the graph has to say so.  Several libraries of one
+ * name that nobody declares are such nodes, too.
  */
 #ifndef FCGI_GRAPH_COST_H
 #define FCGI_GRAPH_COST_H

@@ -4,12 +4,13 @@
  *
  *	resdb_replica [-fg] [-s FOLDER] ROUNDS NUMBER [PORT...]
  *
- * At SIGUSR1, or with -g at once, it replays the lines of replica NUMBER of the file ROUNDS, each
- * with the times that it took, one after the other; with -f again and again.
- * Of each round it prints "round", then of each phase the least and the most
- * that it can have taken, in ns, by its own clock around the calls, and the
- * wall clock before and after the last one; after a pass "pass N".  It listens
- * on the ports.  SIGUSR2 silences it.  The primary is 1: it has requests.
+ * At SIGUSR1, or with -g at once, it replays the lines of replica NUMBER of the
+ * file ROUNDS, each with the times that it took, one after the other; with -f
+ * again and again.  Of each round it prints "round", then of each phase the
+ * least and the most that it can have taken, in ns, by its own clock around the
+ * calls, and the wall clock before and after the last one; after a pass "pass
+ * N".  It listens on the ports.  SIGUSR2 silences it.  The primary is 1: it has
+ * requests.
  *
  * With -s it is a server as the real one is: rounds begin where those of all
  * others do, ten a second, threads without names of their own

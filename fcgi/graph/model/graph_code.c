@@ -107,7 +107,8 @@ code_head(struct graph_taker *t)
 	complete = cur_u8(&t->c);
 	g->origin.complete = (enum graph_complete)complete;
 	g->origin.time_ns = cur_zigzag(&t->c);
-	return flags >> 4 == 0 && complete <= GRAPH_WHOLE && code_field(t, &g->origin.source) &&
+	return flags >> 4 == 0 && complete <= GRAPH_WHOLE &&
+	    code_field(t, &g->origin.source) &&
 	    code_field(t, &g->origin.command) &&
 	    code_field(t, &g->origin.build_id) && code_field(t, &g->module);
 }
