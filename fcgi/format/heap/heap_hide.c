@@ -3,7 +3,9 @@
  * want to see is who asked for memory.
  *
  * jeprof's rule: all up to the last frame whose function is in its list is
- * the allocator's inside.  Where there are no symbols the library tells.
+ * the allocator's inside.  Where there are no symbols the library tells; what
+ * has a name there that is not in the list, as gperftools' GetHeapProfile,
+ * asked for memory itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,15 +105,13 @@ enum { SHOWN, BY_LIBRARY, BY_NAME };
 static uint8_t
 address_hidden(const struct heap *h, const struct heap_address *a)
 {
-	if (a->n > 0) {
-		/* the innermost: calloc may be inlined into its caller */
-		const struct heap_frame *f =
-		    &h->frames[a->first + a->n - 1];
+	/* the innermost: calloc may be inlined into its caller */
+	const struct heap_frame *f = a->n == 0 ? NULL :
+	    &h->frames[a->first + a->n - 1];
 
-		if (f->kind != FRAME_ADDRESS &&
-		    function_hidden(intern_str(&h->strings, f->name)))
-			return BY_NAME;
-	}
+	if (f != NULL && f->kind != FRAME_ADDRESS)
+		return function_hidden(intern_str(&h->strings, f->name))
+		    ? BY_NAME : SHOWN;
 	if (a->module != HEAP_NONE && library_hidden(intern_str(&h->strings,
 	    h->modules[a->module].name)))
 		return BY_LIBRARY;

@@ -224,6 +224,17 @@ TEST(the_allocator_is_hidden)
 	    HEAP_INUSE_OBJECTS);
 	CHECK_STR(s, "db+0x1020 1\n");
 	free(s);
+	/* but a function there that is no allocator's has asked for it */
+	s = folded_of("--- symbol\n0x1010 GetHeapProfile\n"
+	    "0x1020 HeapProfilerDump\n---\n--- heap\n"
+	    "heap profile: 1: 1048576 [1: 1048576] @ heapprofile\n"
+	    "1: 1048576 [1: 1048576] @ 0x1010 0x1041 0x1021 0x55a000001021\n"
+	    "MAPPED_LIBRARIES:\n" MAP
+	    "1000-2000 r-xp 0 0:0 1 /lib/libtcmalloc.so.4\n",
+	    HEAP_INUSE_OBJECTS);
+	CHECK_STR(s, "db+0x1020;HeapProfilerDump;libtcmalloc.so.4+0x40;"
+	    "GetHeapProfile 1\n");
+	free(s);
 	/* or kept */
 	CHECK_OK(read_text(&h, SYMBOLS "heap_v2/4096\n@ 0x1010 0x1032\n"
 	    " t*: 1: 8192 [0: 0]\n", 1));
