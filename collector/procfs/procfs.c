@@ -159,7 +159,8 @@ group_put_levels(const struct procfs_reading *r, const struct group_who *who,
     const struct group *g)
 {
 	static const struct procfs_metric processes = {"num_procs", "",
-	    SERIES_GAUGE, 0};
+	    SERIES_GAUGE, 0}, read_at = {"memory_read_timestamp_seconds",
+	    "seconds", SERIES_GAUGE, 3};
 	struct label labels[3];
 	char name[80];
 	struct series_desc d = group_desc(who, &processes, (struct label){0},
@@ -178,6 +179,11 @@ group_put_levels(const struct procfs_reading *r, const struct group_who *who,
 		    name, labels);
 		meter_gauge(r->meter, &d, r->now_ns, g->level[i]);
 	}
+	if ((g->have_level >> GROUP_PROPORTIONAL & 1) == 0)
+		return;
+	d = group_desc(who, &read_at, (struct label){"memtype",
+	    level_metrics[GROUP_PROPORTIONAL].memtype}, name, labels);
+	meter_gauge(r->meter, &d, r->now_ns, g->proportional_ns / NS_PER_MS);
 }
 
 static void

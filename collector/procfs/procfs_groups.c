@@ -18,6 +18,7 @@ struct member {
 	uint64_t count[GROUP_COUNTS];
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level;
+	int64_t proportional_ns;
 };
 
 struct members {
@@ -140,6 +141,19 @@ member_count(struct member *m, int which, uint64_t raw, bool from_birth)
 	return from_birth ? raw : 0;
 }
 
+/* What is not read each time says of when it is. */
+static void
+groups_add_age(struct group *group, struct member *m,
+    const struct group_reading *r)
+{
+	if ((r->have_level >> GROUP_PROPORTIONAL & 1) != 0)
+		m->proportional_ns = r->proportional_ns;
+	if ((m->have_level >> GROUP_PROPORTIONAL & 1) != 0 &&
+	    (group->proportional_ns == 0 ||
+	    m->proportional_ns < group->proportional_ns))
+		group->proportional_ns = m->proportional_ns;
+}
+
 bool
 groups_add(struct groups *g, const struct group_reading *r)
 {
@@ -163,6 +177,7 @@ groups_add(struct groups *g, const struct group_reading *r)
 		group->level[i] += m->level[i];
 	}
 	m->have_level |= r->have_level;
+	groups_add_age(group, m, r);
 	group->have_count |= m->have_count;
 	group->have_level |= m->have_level;
 	return true;

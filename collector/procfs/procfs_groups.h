@@ -53,6 +53,7 @@ struct group_reading {
 	uint64_t count[GROUP_COUNTS];
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level; /* bits: 1 << enum */
+	int64_t proportional_ns; /* wall: when that level was read, if it was */
 };
 
 struct group {
@@ -62,6 +63,8 @@ struct group {
 	uint64_t raw[GROUP_COUNTS];   /* sum over its processes now */
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level; /* of any process, ever */
+	/* Wall: when the oldest of what GROUP_PROPORTIONAL adds up was read. */
+	int64_t proportional_ns;
 };
 
 struct groups;

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "collector/procfs/procfs_groups.h"
 #include "collector/procfs/procfs_process.h"
 
 static int64_t
@@ -49,6 +50,7 @@ procfs_pss_read(struct procfs_pss *p, int proc_fd, int32_t pid,
 		return;
 	began_ns = pss_cpu_ns();
 	procfs_process_pss(proc_fd, pid, r);
+	r->proportional_ns = p->last_ns;
 	p->left_ns -= pss_cpu_ns() - began_ns;
 	p->at++;
 }

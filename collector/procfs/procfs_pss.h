@@ -18,15 +18,15 @@ struct group_reading;
 struct procfs_pss { /* all zero at first */
 	size_t at, now;     /* processes read in this round; passed by now */
 	int64_t round_ns;   /* wall: when this round began */
-	int64_t last_ns;    /* wall: the reading before */
+	int64_t last_ns;    /* wall: the last reading */
 	int64_t left_ns;    /* of CPU time; negative: not paid for yet */
 };
 
 /* Before the processes of a reading. */
 void procfs_pss_begin(struct procfs_pss *p, int64_t now_ns);
 
-/* Reads that of a process where it is its turn; called for each, in an order
- * that stays. */
+/* Reads that of a process where it is its turn, and says when; called for each,
+ * in an order that stays. */
 void procfs_pss_read(struct procfs_pss *p, int proc_fd, int32_t pid,
     struct group_reading *r);
 

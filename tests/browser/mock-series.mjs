@@ -79,6 +79,9 @@ function groups() {
       ...Object.entries(KINDS).flatMap(([memtype, f]) =>
         one('namedprocess_namegroup_memory_bytes', 'bytes', G,
           { ...L, memtype }, (t) => f(weight, t))),
+      ...one('namedprocess_namegroup_memory_read_timestamp_seconds',
+        'seconds', G, { ...L, memtype: 'proportionalResident' },
+        (t) => t - t % 60),
       ...one('namedprocess_namegroup_allocator', '', G,
         { ...L, allocator: ALLOCATORS[i] || 'glibc' }, () => 1),
       ...one('namedprocess_namegroup_read_bytes_total', 'bytes', C, L,

@@ -48,6 +48,8 @@ export function heapTests({ browser, base, mock }) {
           assert(bytes > 0, 'no ' + kinds[k]);
         const [live, held, rest] = await legends(page, ['live (in use)',
           'resident, anonymous', 'fragmentation']);
+        assert(/PSS: .* was read at \d{4}-\d\d-\d\d /.test(await
+        page.textContent(PANEL + '.profile-lines')), 'no age of PSS');
         assert(Math.abs(live / 1024 ** 2 - 119) < 2, 'live ' + live);
         assert(Math.abs(held - live - rest) < 2 * 1024 ** 2,
           `${held} resident minus ${live} live is not ${rest}`);

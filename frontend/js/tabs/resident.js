@@ -5,11 +5,14 @@
 (function (ns) {
   'use strict';
 
+  const { h } = ns.dom;
   const S = ns.series, F = ns.format;
   const KINDS = [['swapped', 'swap', '--series-5'],
     ['shared', 'shared', '--series-4'], ['file', 'file', '--series-1'],
     ['anonymous', 'anonymous', '--series-2']];
   const MEMORY = 'namedprocess_namegroup_memory_bytes';
+  /* When what is not read each time was: the oldest part of it. */
+  const READ = 'namedprocess_namegroup_memory_read_timestamp_seconds';
   /* Of the whole host: services share pages, so theirs do not add up. */
   const HOST = { anonymous: ['AnonPages'], file: ['Cached', '-Shmem'],
     shared: ['Shmem'], swapped: ['SwapTotal', '-SwapFree'] };
@@ -28,11 +31,23 @@
         OWN.map((r) => r.source).join('|')), service }) },
       { key: 'memory', query: ns.request.selector(MEMORY, { service,
         memtype: /anonymous|file|shared|swapped|proportionalResident/ }) },
+      { key: 'read', fn: 'last', query: ns.request.selector(READ, { service,
+        memtype: 'proportionalResident' }) },
       { key: 'allocator', fn: 'last', query: ns.request.selector(
         'namedprocess_namegroup_allocator', { service }) }]
       : [...new Set(Object.values(HOST).flat())].map((name) => ({
         key: name.replace('-', ''),
         query: `node_memory_${name.replace('-', '')}_bytes` }));
+  }
+
+  /* How old the newest PSS is: it is read once a minute, process by process.
+   * "" where nobody has told.  Pure. */
+  function readAt(cols, pss) {
+    const k = pss ? pss.v.findLastIndex((v) => v !== null) : -1;
+    const at = k < 0 ? [] : (cols || []).map((c) =>
+      ns.series.align(c, [pss.t[k]])[0]).filter((v) => v !== null);
+    return at.length ? 'PSS: the last one of this range was read at ' +
+      F.dateTime(Math.min(...at)) + '; it is read once a minute.' : '';
   }
 
   const sumOf = (cols) => (cols && cols.length ? S.sum(cols) : null);
@@ -125,7 +140,8 @@
         'beyond that: free memory that the allocator keeps, its own ' +
         'tables, stacks of threads, and pages that are only partly in use. ' +
         'Between two pulls the live line stays where it was.',
-      'PSS: resident, with each shared page divided by how many share it.',
+      'PSS: resident, with each shared page divided by how many share it. ' +
+        'It is read once a minute, and stands until it is read again.',
       'Where the program tells Prometheus what its allocator holds ' +
         '(jemalloc, tcmalloc, malloc_info, Go), that is a line of its own, ' +
         'and fragmentation is by it where there is no heap profile.' ] }))];
@@ -133,7 +149,9 @@
 
   function create() {
     const [stack, lines] = cards();
-    const node = ns.dom.h('div', { class: 'profile-lines' }, stack.node,
+    const read = h('p', { class: 'stat-note', hidden: true });
+    lines.node.append(read);
+    const node = h('div', { class: 'profile-lines' }, stack.node,
       lines.node);
 
     /* r: the answers to queries(); leaks: of api/v1/leaks, or null. */
@@ -142,11 +160,14 @@
       stack.show(ctx.range, KINDS.map(([kind]) => of[kind]), results);
       const told = ctx.service ? own(r.own.cols) : null;
       const [live, rest] = heap(leaks, of.anonymous, told);
+      const when = ctx.service ? readAt(r.read.cols, of.proportional) : '';
+      ns.dom.say(read, when);
+      read.hidden = !when;
       lines.show(ctx.range, [live, of.anonymous, rest, of.proportional, told],
         results);
     }
     return { node, show };
   }
 
-  ns.resident = { create, queries, kinds, heap, own, spread };
+  ns.resident = { create, queries, kinds, heap, own, spread, readAt };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -130,6 +130,15 @@ test('what is said of lifetimes', () => {
   assert.equal(M.lifetimes.words(null), '');
 });
 
+test('what is read once a minute says when', () => {
+  const pss = column({}, [1, 2, null]), at = (v) => column({}, v);
+  assert.match(M.resident.readAt([at([1600000000, 1600000061.5, null])], pss),
+    /was read at 2020-09-1\d \d\d:\d\d:41/);
+  assert.equal(M.resident.readAt([at([1, null, null])], pss), '');
+  assert.equal(M.resident.readAt(undefined, pss), '');
+  assert.equal(M.resident.readAt([at([1, 2, 3])], null), '');
+});
+
 test('who asked for memory is no allocator and no container', () => {
   const at = (...stack) => stack[M.leaks.inner(stack)];
   assert.equal(at('main', 'db::read(int)', 'std::vector<int>::reserve()',

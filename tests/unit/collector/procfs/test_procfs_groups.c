@@ -101,6 +101,36 @@ TEST(details_now_and_then)
 
 /* 60 processes of 6 services live, die and are born; what each group grew by
  * is kept here too. */
+/* What is read once a minute says how old its oldest part is. */
+TEST(the_oldest_part_of_a_sum_says_when_it_was_read)
+{
+	struct groups *g = groups_new();
+	struct group_reading r = {.service = "db",
+	    .level = {[GROUP_PROPORTIONAL] = 4096}};
+	const struct group *db;
+	static const int64_t oldest[] = {0, 100, 100, 100, 200, 200};
+
+	for (int i = 1; i <= 5; i++) {
+		groups_begin(g);
+		/* 1 at first, 2 at the second reading, 1 again at the fourth;
+		 * 3 never, 1 is gone at the fifth */
+		for (r.serial = 1 + (i == 5); r.serial <= 3; r.serial++) {
+			bool now = (r.serial == 1 && (i == 1 || i == 4)) ||
+			    (r.serial == 2 && i == 2);
+
+			r.have_level = now ? 1u << GROUP_PROPORTIONAL : 0;
+			r.proportional_ns = now ? i * 100 : 0;
+			groups_add(g, &r);
+		}
+		db = find(g, "db");
+		CHECK(db != NULL);
+		CHECK_INT(db != NULL ? db->proportional_ns : -1, oldest[i]);
+		CHECK_INT(db != NULL ? db->level[GROUP_PROPORTIONAL] : -1,
+		    i == 1 || i == 5 ? 4096 : 8192);
+	}
+	groups_free(g);
+}
+
 TEST(naive_model)
 {
 	static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
@@ -156,6 +186,7 @@ main(void)
 	RUN(birth_and_death);
 	RUN(values_that_go_back);
 	RUN(details_now_and_then);
+	RUN(the_oldest_part_of_a_sum_says_when_it_was_read);
 	RUN(naive_model);
 	return test_done();
 }

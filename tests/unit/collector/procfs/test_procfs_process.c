@@ -137,6 +137,8 @@ read_of(struct procfs_pss *p, int64_t now_s, int n)
 
 		procfs_pss_read(p, proc, getpid(), &r);
 		got += r.have_level != 0;
+		CHECK_INT(r.proportional_ns, r.have_level != 0 ? now_s * S
+		    : 0);
 	}
 	close(proc);
 	return got;
