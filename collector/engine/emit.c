@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/alloc/alloc.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/service_faults.h"
 #include "collector/objects/objects.h"
@@ -457,6 +458,19 @@ emit_kept(const struct engine *s, struct service_set *sets, size_t i)
 	    objects_whole(k.sum.objects));
 }
 
+/* How often the library samples, of each service that has it. */
+static void
+emit_sampling(void *arg, struct process *p)
+{
+	const struct service_set *t = arg;
+	struct label label = {"service", p->read->service};
+	struct series_desc d = {.kind = SERIES_GAUGE, .name = TYPES_SAMPLING,
+	    .unit = "bytes", .labels = &label, .n_labels = 1};
+
+	batch_add_gauge(t->batch, batch_series(t->batch, &d), t->slot,
+	    (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1, ALLOC_MEAN);
+}
+
 /* What is in use, once the slot's objects have settled. */
 static void
 emit_in_use(struct engine *s, struct service_set *sets)
@@ -468,6 +482,8 @@ emit_in_use(struct engine *s, struct service_set *sets)
 	allocs_settle(s);
 	for (i = 0; i < objects_kept_count(s->allocs.objects); i++)
 		emit_kept(s, sets, i);
+	objects_holders(s->allocs.objects, emit_sampling,
+	    &sets[s->allocs.types[ALLOCS_IN_USE]]);
 }
 
 /* An empty set of services of each type; NULL when out of memory. */

@@ -41,6 +41,7 @@ struct pulling {
 	int64_t before_ns;
 	struct stacks *stock, *flow;
 	int64_t from_ns, until_ns; /* of the flow */
+	uint64_t mean; /* bytes between two samples; 0: nobody says */
 };
 
 struct pull *
@@ -172,6 +173,7 @@ pull_heap(struct pulling *g)
 		return err_new(ERR_REQUEST, 422, "the dump is not whole: no "
 		    "memory map at its end");
 	e = heap_read(&h, g->now.data, g->now.len, 1);
+	g->mean = h.mean;
 	if (e == NULL)
 		e = heap_finish(g, &h);
 	for (unsigned t = 0; e == NULL && t < HEAP_ALLOC_SPACE; t++) {
@@ -296,6 +298,7 @@ pull_pprof(struct pulling *g)
 	stacks_free(g->stock);
 	stacks_free(g->flow);
 	g->stock = g->flow = NULL;
+	g->mean = e == NULL ? stacks_mean(now) : 0;
 	if (e == NULL)
 		e = stacks_less(&g->stock, now, NULL, pprof_take_stock, NULL,
 		    NULL);
@@ -367,6 +370,32 @@ pull_put_record(void *arg, struct batch *b)
 	return NULL;
 }
 
+/* How often a heap is sampled. */
+static const struct err *
+pull_tell_mean(struct pulling *g)
+{
+	const struct pull_ask *ask = g->ask;
+	struct label labels[2] = {{"instance", ask->instance},
+	    {"service", ask->service}};
+	size_t bare = ask->instance[0] == '\0';
+	struct series_desc d = {.kind = SERIES_GAUGE, .name = TYPES_SAMPLING,
+	    .unit = "bytes", .labels = labels + bare, .n_labels = 2 - bare};
+	struct batch *b;
+	const struct err *e;
+
+	if (g->mean == 0 || g->mean > INT64_MAX ||
+	    stacks_n_types(g->stock) == 0)
+		return NULL;
+	if ((b = batch_new((uint64_t)ask->slot_ns)) == NULL)
+		return err_nomem();
+	batch_add_gauge(b, batch_series(b, &d),
+	    (uint64_t)(ask->at_ns / ask->slot_ns), ask->at_ns,
+	    (int64_t)g->mean);
+	e = pull_put_record(g->made, b);
+	batch_free(b);
+	return e;
+}
+
 static void
 pull_note_skipped(struct pull_made *made, const struct stacks *s)
 {
@@ -402,6 +431,8 @@ pull_push(struct pulling *g)
 	}
 	if (e == NULL)
 		e = push_send(p, pull_put_record, g->made);
+	if (e == NULL)
+		e = pull_tell_mean(g);
 	push_free(p);
 	return e;
 }

@@ -12,6 +12,9 @@
  * and all it has counted since is of the time between.  What is of a time of
  * its own, as Go's /debug/pprof/profile, is of that.
  *
+ * How many bytes lie between two of a heap's samples is a gauge beside it,
+ * where the source says it: TYPES_SAMPLING (store/model/types.h).
+ *
  * This parses what strangers send: pull_child.h runs it behind walls.  The
  * same source's last body is kept, packed, for the difference.
  */

@@ -39,6 +39,7 @@ struct leaks_page {
 	int64_t limit, from_ns, until_ns, slot_ns;
 	struct leaks stacks, resident;
 	const char *by; /* a type, "resident", "no data" */
+	int64_t sampling; /* bytes between two samples of a heap; 0: not told */
 	bool suspects;  /* may stacks be any? */
 };
 
@@ -77,6 +78,30 @@ leaks_read_load(const struct leaks_page *p, struct store *s, struct leaks *l)
 	return e;
 }
 
+/* How often the heap is sampled, by whoever takes or serves its profiles: where
+ * several say so, the rarest. */
+static const struct err *
+leaks_read_sampling(struct leaks_page *p, struct store *s)
+{
+	struct metric_series *m = NULL;
+	struct buf text = {0};
+	const struct err *e;
+	size_t n = 0;
+
+	buf_printf(&text, TYPES_SAMPLING "{service=\"");
+	measure_put_quoted(&text, p->service);
+	buf_printf(&text, "\"}%c", '\0');
+	e = text.failed ? err_nomem() : measure_once(s,
+	    (const char *)text.data, p->from_ns, p->until_ns, &m, &n);
+	for (size_t i = 0; i < n; i++)
+		if (m[i].points[0].count > 0 &&
+		    m[i].points[0].max > p->sampling)
+			p->sampling = m[i].points[0].max;
+	metric_series_free(m, n);
+	buf_fini(&text);
+	return e;
+}
+
 static const struct err *
 leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 {
@@ -91,6 +116,7 @@ leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 	p->stacks = (struct leaks){0};
 	leaks_steps(&p->stacks, p->from_ns, p->until_ns, p->slot_ns);
 	p->stacks.objects = objects;
+	p->stacks.mean = p->sampling > 0 ? (double)p->sampling : LEAKS_MEAN;
 	if (e == NULL)
 		e = leaks_read_load(p, s, &p->stacks);
 	if (e == NULL)
@@ -144,8 +170,10 @@ leaks_find(struct leaks_page *p, struct store *s)
 {
 	const char *type = p->type != NULL ? p->type
 	    : types_of_sample("space")->name; /* in use, of a heap */
-	const struct err *e = leaks_read_type(p, s, type);
+	const struct err *e = leaks_read_sampling(p, s);
 
+	if (e == NULL)
+		e = leaks_read_type(p, s, type);
 	p->by = type;
 	p->suspects = true;
 	if (e == NULL)
@@ -351,6 +379,11 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 	writer_key_str(w, "by", p->by);
 	writer_key(w, "heap");
 	writer_bool(w, heap);
+	writer_key(w, "sampling");
+	if (p->sampling > 0)
+		writer_int(w, p->sampling);
+	else
+		writer_null(w);
 	writer_key_str(w, "unit", p->stacks.last ? p->stacks.unit : "bytes");
 	writer_key_seconds(w, "from", p->resident.from_ns);
 	writer_key_seconds(w, "until", p->resident.until_ns);

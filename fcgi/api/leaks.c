@@ -205,11 +205,11 @@ leaks_weigh(struct leaks *l, const struct profile *counts)
 
 		k->grain = trend_grain(node == INTERN_NONE ? 0
 		    : (double)l->last->nodes[k->node].self /
-		    (double)counts->nodes[node].self, LEAKS_MEAN);
+		    (double)counts->nodes[node].self, l->mean);
 	}
 	l->grain = trend_grain(counts->nodes[0].total <= 0 ? 0
 	    : (double)l->last->nodes[0].total /
-	    (double)counts->nodes[0].total, LEAKS_MEAN);
+	    (double)counts->nodes[0].total, l->mean);
 	map64_fini(&at);
 	free(hashes);
 	return good ? NULL : err_nomem();

@@ -17,9 +17,8 @@ struct selector;
 
 #define LEAKS_STEPS 48
 #define LEAKS_STACKS 256 /* followed: those that have grown most */
-/* Bytes between two samples: of our library, and what jemalloc, gperftools and
- * Go do unless they are told otherwise, which profiles in the store do not
- * say. */
+/* Bytes between two samples, where nobody has told: what jemalloc, gperftools
+ * and Go do unless they are told otherwise. */
 #define LEAKS_MEAN 524288.0
 
 struct leak {
@@ -42,6 +41,7 @@ struct leaks {
 	/* Selects counts of objects, where bytes of sampled ones are read; else
 	 * NULL; the caller's, as long as leaks_read(). */
 	const struct selector *objects;
+	double mean;               /* of their samples; the caller's, too */
 	double grain;              /* of the samples of all; 0: none */
 	/* From this step on stacks are judged: the daemon has begun in the one
 	 * before, and what lived then is one stack since.  0: it has not. */

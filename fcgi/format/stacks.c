@@ -359,6 +359,18 @@ stacks_range(const struct stacks *s, int64_t *from_ns, int64_t *until_ns)
 }
 
 void
+stacks_set_mean(struct stacks *s, uint64_t bytes)
+{
+	s->mean = bytes;
+}
+
+uint64_t
+stacks_mean(const struct stacks *s)
+{
+	return s->mean;
+}
+
+void
 stacks_skip(struct stacks *s, const char *why, uint64_t n)
 {
 	size_t room = sizeof(s->skipped) / sizeof(s->skipped[0]);
@@ -396,6 +408,7 @@ stacks_clear(struct stacks *s)
 	}
 	s->n_types = s->n_skipped = s->n_places = 0;
 	s->from_ns = s->until_ns = 0;
+	s->mean = 0;
 	if (s->lines.n > LINES_KEPT)
 		fingerprint_map_fini(&s->lines);
 	s->limits.nodes = s->given.nodes + s->n_nodes;

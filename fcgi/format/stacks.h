@@ -107,6 +107,11 @@ const struct err *stacks_settle_units(struct stacks *s);
 void stacks_set_range(struct stacks *s, int64_t from_ns, int64_t until_ns);
 void stacks_range(const struct stacks *s, int64_t *from_ns, int64_t *until_ns);
 
+/* Bytes between two samples of a heap, where the file says it: 1 where all is
+ * counted; 0: it does not. */
+void stacks_set_mean(struct stacks *s, uint64_t bytes);
+uint64_t stacks_mean(const struct stacks *s);
+
 /* Records that a part of the input was left out, and why: shown, never
  * silent.  `why` is a constant. */
 void stacks_skip(struct stacks *s, const char *why, uint64_t n);

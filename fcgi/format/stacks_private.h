@@ -61,6 +61,7 @@ struct stacks {
 	struct stacks_skipped skipped[16];
 	size_t n_skipped;
 	int64_t from_ns, until_ns;
+	uint64_t mean;
 	bool failed;
 	const char *bound; /* that was passed; NULL: out of memory */
 	size_t most;       /* and what it is; 0: it is no number */

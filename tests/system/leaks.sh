@@ -21,7 +21,8 @@ profile-interval = 500ms
 END
 begin "$dir/scrape.log" "$BUILD/memlens-scrape" -f "$dir/scrape.conf"
 
+sampling=65536 # 2^16
 . tests/system/lib/leaks.sh
 begin_oracle "$dir/www/now.heap" "LD_PRELOAD=$jemalloc" \
-	MALLOC_CONF=prof:true,lg_prof_sample:19,background_thread:false
+	MALLOC_CONF=prof:true,lg_prof_sample:16,background_thread:false
 judge

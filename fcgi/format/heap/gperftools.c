@@ -28,8 +28,10 @@ gperftools_sampling(struct heap_reader *r, struct heap_line *l,
 	if (end == NULL)
 		end = l->end;
 	if (memmem(type, (size_t)(end - type), "heap", 4) == NULL ||
-	    (end - type == 11 && memcmp(type, "heapprofile", 11) == 0))
+	    (end - type == 11 && memcmp(type, "heapprofile", 11) == 0)) {
+		heap_says_mean(r, 1);
 		return;
+	}
 	r->algorithm = memmem(type, (size_t)(end - type), "_v2", 3) != NULL
 	    ? 2 : 1;
 	if (!heap_take_number(l, &rate))
@@ -37,7 +39,9 @@ gperftools_sampling(struct heap_reader *r, struct heap_line *l,
 	r->rate = (double)rate;
 	if (r->algorithm == 1)
 		r->rate = (double)(rate / 2) + (rate % 2 ? 0.5 : 0);
-	if (r->rate == 0)
+	if (r->rate > 0)
+		heap_says_mean(r, r->rate);
+	else
 		r->rate = RATE_DEFAULT;
 }
 

@@ -14,6 +14,8 @@
 #include "store/base/array.h"
 #include "store/base/err.h"
 
+#define HEAP_MEAN_MAX 0x1p40 /* bytes; nobody samples as rarely */
+
 static const char *const type_names[HEAP_TYPES] = {
     [HEAP_INUSE_SPACE] = "inuse_space",
     [HEAP_INUSE_OBJECTS] = "inuse_objects",
@@ -117,6 +119,16 @@ heap_bad(const struct heap_reader *r, const char *what)
 {
 	return err_new(ERR_REQUEST, 422, "line %" PRIu64 ": %s", r->line,
 	    what);
+}
+
+void
+heap_says_mean(struct heap_reader *r, double bytes)
+{
+	uint64_t mean = bytes < 1 ? 1 : bytes > HEAP_MEAN_MAX
+	    ? (uint64_t)HEAP_MEAN_MAX : (uint64_t)bytes;
+
+	if (r->h->mean < mean)
+		r->h->mean = mean;
 }
 
 void
@@ -234,6 +246,8 @@ read_jemalloc(struct heap_reader *r, struct heap_line *l)
 		return heap_bad(r, "heap_v2/ and a number expected");
 	r->algorithm = 2;
 	r->rate = (double)rate;
+	if (rate > 0)
+		heap_says_mean(r, r->rate);
 	return read_stacks(r);
 }
 

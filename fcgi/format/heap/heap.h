@@ -87,6 +87,9 @@ struct heap {
 	struct heap_stack *stacks;
 	uint32_t n_modules, n_addresses, n_frames, n_places, n_stacks;
 	uint64_t unknown_lines; /* that were passed over */
+	/* Bytes between two samples, of those that were read the most: 1 where
+	 * all is counted, 0 where none has said it. */
+	uint64_t mean;
 	uint32_t max_addresses; /* of one dump, set before it is read; 0: any */
 	/* private */
 	uint32_t cap_modules, cap_addresses, cap_frames, cap_places,

@@ -49,6 +49,8 @@ bool heap_take_number(struct heap_line *l, uint64_t *v);
 bool heap_take(struct heap_line *l, const char *text);
 /* n: b [n: b], as objects and bytes in use, then allocated. */
 bool heap_take_counts(struct heap_line *l, uint64_t counts[4]);
+/* The dump says how many bytes lie between two samples. */
+void heap_says_mean(struct heap_reader *r, double bytes);
 /* ERR_REQUEST 422 with the line. */
 const struct err *heap_bad(const struct heap_reader *r, const char *what);
 

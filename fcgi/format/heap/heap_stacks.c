@@ -65,6 +65,7 @@ heap_put_types(const struct heap *h, struct stacks *s, unsigned wanted)
 
 	if (numbers == NULL)
 		return err_nomem();
+	stacks_set_mean(s, h->mean);
 	for (uint32_t i = 0; i < h->n_stacks; i++) {
 		for (unsigned t = 0; t < HEAP_TYPES; t++)
 			all[t] += fabs(h->stacks[i].value[t]);

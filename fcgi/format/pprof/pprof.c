@@ -413,10 +413,31 @@ reader_check(const struct pprof_reader *r)
 	return NULL;
 }
 
+/* A heap's samples are so many bytes apart, as Go, tcmalloc and jemalloc write
+ * it: 0 where that is not said. */
+static const struct err *
+reader_mean(const struct pprof_reader *r, uint64_t *mean)
+{
+	const Pprof__ValueType *period = r->p->period_type;
+	const char *type, *unit;
+	const struct err *e;
+
+	*mean = 0;
+	if (period == NULL || r->p->period <= 0)
+		return NULL;
+	if ((e = pprof_str(r, period->type, &type)) != NULL ||
+	    (e = pprof_str(r, period->unit, &unit)) != NULL)
+		return e;
+	if (strcmp(type, "space") == 0 && strcmp(unit, "bytes") == 0)
+		*mean = (uint64_t)r->p->period;
+	return NULL;
+}
+
 static const struct err *
 pprof_take(struct pprof_reader *r)
 {
 	const struct err *e;
+	uint64_t mean = 0;
 	int64_t end;
 
 	/* types come last: what they count in depends on all values */
@@ -424,6 +445,9 @@ pprof_take(struct pprof_reader *r)
 	    (e = reader_locations(r)) == NULL &&
 	    (e = pprof_samples(r)) == NULL && (e = reader_types(r)) == NULL)
 		e = reader_add(r);
+	if (e == NULL)
+		e = reader_mean(r, &mean);
+	stacks_set_mean(r->s, mean);
 	if (e == NULL && r->p->time_nanos > 0 && r->p->duration_nanos >= 0 &&
 	    !__builtin_add_overflow(r->p->time_nanos, r->p->duration_nanos,
 	    &end))

@@ -52,6 +52,14 @@
       a.resident)] : [])];
   }
 
+  /* How often the heap is sampled; null: nobody has told.  Pure. */
+  function sampled(bytes) {
+    return bytes === 1 ? 'Every allocation is counted.'
+      : bytes ? `The heap has one sample in ${F.bytes(bytes)}.`
+        : 'How often the heap is sampled is not told; intervals are by one ' +
+          'sample in 512 KiB, which is usual.';
+  }
+
   /* What is said of all together, in sentences.  Pure. */
   function words(a) {
     const out = [], { memory_ends: end } = a;
@@ -73,6 +81,8 @@
     if (a.with_load > 0)
       out.push(F.count(a.with_load) + (a.with_load === 1 ? ' follows'
         : ' follow') + ' the load: no suspects.');
+    if (a.heap && a.sampling !== undefined) // older recordings
+      out.push(sampled(a.sampling));
     return out.join(' ');
   }
 

@@ -1,7 +1,8 @@
 # A leak beside a cache that fills and stays, and a burst, in a control group
 # that has 200 MiB: what the two tests of leaks share; sourced after
 # daemon-lib.bash, with a daemon and workers that listen at $dir/fcgi.
-# $oracle is the program, and its name the service.
+# $oracle is the program, and its name the service; $sampling what its heap says
+# of how often it is sampled.
 oracle=${oracle:-$BUILD/system/leaks_oracle}
 
 # A control group that has 200 MiB, of whichever version.
@@ -60,6 +61,7 @@ judge() {
 	expect "by the heap's profile" "$(leaks $range .by)" inuse_space
 	expect "the leak alone is a suspect, not the cache, not the burst" \
 		"$(leaks $range '[.suspects[] | .stack | map(select(IN("leaks", "fills", "bursts")))[]] | join(" ")')" leaks
+	expect "how often it is sampled is told" "$(leaks $range .sampling)" "$sampling"
 	slope=$(leaks $range '.suspects[0].slope')
 	expect_true "it leaks 4 MiB a second ($slope)" awk -v s="$slope" \
 	'BEGIN { d = s / 4194304; exit !(d > 0.8 && d < 1.2) }'

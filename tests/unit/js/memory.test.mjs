@@ -183,5 +183,11 @@ test('what is said of all does not contradict the stacks', () => {
   assert.match(said, /^MemLens began anew at .*\[before MemLens started\]/);
   assert.match(M.leaks.words({ ...a, suspects: [], memory_ends: null }),
     /Memory in use does not grow\./);
+  assert.doesNotMatch(said, /sample/);
+  assert.match(M.leaks.words({ ...a, sampling: 65536 }),
+    /one sample in 64(\.0)? KiB\.$/);
+  assert.match(M.leaks.words({ ...a, sampling: 1 }), /allocation is counted/);
+  assert.match(M.leaks.words({ ...a, sampling: null }),
+    /not told.*one sample in 512 KiB/);
   assert.match(M.leaks.none({ ...a, suspects: [] }), /since MemLens began/);
 });

@@ -19,6 +19,7 @@
 #include "pprof.pb-c.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
+#include "store/model/types.h"
 #include "tests/unit/test.h"
 
 #define S INT64_C(1000000000)
@@ -62,11 +63,11 @@ sum_of(const struct buf *records, const char *type, uint64_t *slot)
 	return sum;
 }
 
-/* Takes a body at a time; the sums of types, "" where it is refused. */
+/* Takes a body at a time; the sums of kinds, "" where it is refused. */
 static const char *
 take(struct pull *p, int64_t at_s, const char *text, size_t n)
 {
-	static const char *const types[] = {"inuse_objects", "inuse_space",
+	static const char *const kinds[] = {"inuse_objects", "inuse_space",
 	    "alloc_objects", "alloc_space"};
 	static char out[200];
 	struct pull_made made;
@@ -82,7 +83,7 @@ take(struct pull *p, int64_t at_s, const char *text, size_t n)
 		snprintf(out, sizeof(out), "%s", e->text);
 	}
 	for (int i = 0; e == NULL && i < 4; i++) {
-		int64_t sum = sum_of(&made.records, types[i], &slot);
+		int64_t sum = sum_of(&made.records, kinds[i], &slot);
 
 		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%lld",
 		    i > 0 ? " " : "", (long long)sum);
@@ -120,6 +121,96 @@ TEST(what_tcmalloc_does_not_know_is_no_flow)
 	CHECK_STR(TAKE(p, 1000, SAMPLE("2: 2000")), "2 2000 -1 -1");
 	CHECK_STR(TAKE(p, 1025, SAMPLE("3: 3000")), "3 3000 -1 -1");
 	CHECK_STR(TAKE(p, 1035, SAMPLE("1: 1000")), "1 1000 -1 -1");
+	pull_free(p);
+}
+
+/* The gauge of how often the heap of a body is sampled; -1: it is not told. */
+static int64_t
+mean_of(struct pull *p, int64_t at_s, const void *data, size_t n)
+{
+	struct pull_made made;
+	struct cur c;
+	int64_t mean = -1;
+
+	ask.at_ns = at_s * S;
+	CHECK_OK(pull_take(p, &ask, data, n, &made));
+	c = cur_of(made.records.data, made.records.len);
+	while (cur_left(&c) > 0) {
+		size_t size = cur_be32(&c);
+		struct batch *b = NULL;
+
+		CHECK_OK(batch_decode(cur_raw(&c, size), size, &b));
+		for (size_t i = 0; b != NULL && i < b->n_blocks; i++) {
+			const struct batch_block *k = &b->blocks[i];
+			const struct batch_series *s = &b->series[k->series];
+
+			if (strcmp(batch_str(b, s->name), TYPES_SAMPLING) != 0)
+				continue;
+			CHECK_INT(s->kind, SERIES_GAUGE);
+			CHECK_INT(k->slot, at_s / 10);
+			CHECK_INT(b->labels[s->labels].n, 2);
+			mean = k->last;
+		}
+		batch_free(b);
+	}
+	buf_fini(&made.records);
+	return mean;
+}
+
+#define ONE " 2: 200 [2: 200] @ 0x1001 0x1005\n" MAPS
+#define OF(header) "heap profile: 2: 200 [2: 200] " header "\n" ONE
+
+/* A pprof of a heap whose period is this. */
+static size_t
+put_pprof(const char *type, const char *unit, int64_t period, uint8_t *out)
+{
+	char none[] = "", column[] = "inuse_space", bytes[] = "bytes";
+	char *strings[] = {none, column, bytes, (char *)(uintptr_t)type,
+	    (char *)(uintptr_t)unit};
+	Pprof__ValueType counts = PPROF__VALUE_TYPE__INIT, of = counts;
+	Pprof__ValueType *columns[] = {&counts};
+	Pprof__Profile m = PPROF__PROFILE__INIT;
+
+	counts.type = 1;
+	counts.unit = 2;
+	of.type = 3;
+	of.unit = 4;
+	m.n_string_table = 5;
+	m.string_table = strings;
+	m.n_sample_type = 1;
+	m.sample_type = columns;
+	m.period_type = &of;
+	m.period = period;
+	return pprof__profile__pack(&m, out);
+}
+
+TEST(how_often_a_heap_is_sampled_is_told_where_its_source_does)
+{
+	static const struct {
+		const char *text;
+		int64_t mean;
+	} dumps[] = {
+	    {"heap_v2/65536\n t*: 1: 1 [1: 1]\n@ 0x1001\n t*: 1: 1 [1: 1]\n"
+	    MAPS, 65536},
+	    {DUMP("2: 2000", "5: 5000"), 1},
+	    {OF("@ heap_v2/524288"), 524288},
+	    {OF("@ heap/1048576"), 524288}, /* Go's, of text */
+	    {OF("@ heapprofile"), 1},
+	    {OF("@ heap/0"), -1},
+	    {OF(""), -1}};
+	struct pull *p = pull_new();
+	uint8_t pprof[200];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++)
+		CHECK_INT(mean_of(p, 1000 + (int64_t)i * 10, dumps[i].text,
+		    strlen(dumps[i].text)), dumps[i].mean);
+	n = put_pprof("space", "bytes", 131072, pprof);
+	CHECK_INT(mean_of(p, 2000, pprof, n), 131072);
+	n = put_pprof("space", "bytes", 0, pprof);
+	CHECK_INT(mean_of(p, 2010, pprof, n), -1);
+	n = put_pprof("cpu", "nanoseconds", 10000000, pprof);
+	CHECK_INT(mean_of(p, 2020, pprof, n), -1);
 	pull_free(p);
 }
 
@@ -380,7 +471,7 @@ pprof_of(struct buf *b, const char *file, const char *build_id,
 	char *strings[] = {none, type, unit, (char *)(uintptr_t)file,
 	    (char *)(uintptr_t)build_id};
 	Pprof__Profile p = PPROF__PROFILE__INIT;
-	Pprof__ValueType t = PPROF__VALUE_TYPE__INIT, *types[] = {&t};
+	Pprof__ValueType t = PPROF__VALUE_TYPE__INIT, *columns[] = {&t};
 	Pprof__Mapping m = PPROF__MAPPING__INIT, *mappings[] = {&m};
 	Pprof__Location l = PPROF__LOCATION__INIT, *locations[] = {&l};
 	Pprof__Sample v = PPROF__SAMPLE__INIT, *samples[] = {&v};
@@ -395,7 +486,7 @@ pprof_of(struct buf *b, const char *file, const char *build_id,
 	v.n_location_id = v.n_value = 1;
 	v.location_id = &id, v.value = &value;
 	p.n_sample_type = p.n_mapping = p.n_location = p.n_sample = 1;
-	p.sample_type = types, p.mapping = mappings;
+	p.sample_type = columns, p.mapping = mappings;
 	p.location = locations, p.sample = samples;
 	p.n_string_table = 5, p.string_table = strings;
 	buf_clear(b);
@@ -513,6 +604,7 @@ main(void)
 {
 	RUN(what_is_allocated_is_the_difference);
 	RUN(what_tcmalloc_does_not_know_is_no_flow);
+	RUN(how_often_a_heap_is_sampled_is_told_where_its_source_does);
 	RUN(each_process_has_its_own_difference);
 	RUN(what_is_not_whole_is_not_taken);
 	RUN(packed_bodies_are_unpacked_to_a_bound);

@@ -16,6 +16,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
+#include "store/model/types.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
 
@@ -144,6 +145,26 @@ fill_hidden(struct batch *b, int i)
 	batch_observe(b, series, slot, 1);
 }
 
+/* The same leak, in a heap whose two instances say how they sample. */
+static void
+fill_told(struct batch *b, int i)
+{
+	struct label labels[] = {{"instance", "one"}, {"service", "told"}};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &labels[1], 1};
+	struct series_desc mean = {SERIES_GAUGE, TYPES_SAMPLING, "bytes", 0, 0,
+	    labels, 2};
+	uint64_t slot = FIRST + (uint64_t)i;
+	int64_t at_ns = ((int64_t)FIRST + i) * SLOT_NS + 1;
+	uint32_t series = batch_series(b, &use);
+
+	batch_add_profile(b, series, slot, stack(b, "leaks"), leaks(i));
+	batch_observe(b, series, slot, 1);
+	batch_add_gauge(b, batch_series(b, &mean), slot, at_ns, 524288);
+	labels[0].value = "two";
+	batch_add_gauge(b, batch_series(b, &mean), slot, at_ns, 2 * 524288);
+}
+
 /* A leak that goes on while the daemon begins anew, after ANEW slots; in the
  * first step after that none of it is picked. */
 #define ANEW 120
@@ -185,6 +206,7 @@ fill_slot(struct batch *b, int i)
 	fill_loaded(b, i);
 	fill_born(b, i);
 	fill_hidden(b, i);
+	fill_told(b, i);
 	fill_anew(b, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
@@ -336,11 +358,18 @@ TEST(memory_ends_by_what_does_grow)
 TEST(the_interval_has_the_error_of_the_samples)
 {
 	double rate = (double)LEAK / 10;
-	double grain = 1e6 / expm1(1e6 / 524288);
+	double grain = 1e6 / expm1(1e6 / 524288), unit;
 
 	ask("anew", 0);
 	CHECK(near(number("/suspects/0/slope_high") - rate, 1.96 *
 	    sqrt(1.2 * 524288 * rate / 1150), 0.2));
+	CHECK(at("/sampling") == NULL);
+	/* as its source has told, the rarer of two */
+	ask("told", 0);
+	CHECK(number("/sampling") == 2 * 524288);
+	unit = 1.96 * 1.96 * 1.2 * 2 * 524288 / 2350;
+	CHECK(near(number("/suspects/0/slope_high") - rate, unit / 2 +
+	    sqrt(unit * unit / 4 + unit * rate), 0.15));
 	ask("hidden", 0);
 	CHECK(near(number("/suspects/0/slope_high") - rate, 1.96 *
 	    sqrt(1.2 * grain * rate / 2350), 0.15));
