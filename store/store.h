@@ -281,9 +281,10 @@ const struct err *store_each_fact(struct store *s, enum fact_kind kind,
  *
  * Amounts are in the unit, whatever the periods, files and slots that they
  * come from; how many samples they are of stands beside (profile_samples()).
- * A stock's are means over its observations, rounded so that each node is
- * less than a unit from its mean, and the root, which is that of all, half
- * of one at most.
+ * A stock's are means over its observations, those of slots that were seen in
+ * part weighed by that (store/model/brief.h), rounded so that each node is less
+ * than a unit from its mean, and the root, which is that of all, half of one at
+ * most.
  */
 struct profile_node {
 	const char *name;   /* NUL-terminated, any bytes; owned by profile */

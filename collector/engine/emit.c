@@ -27,6 +27,7 @@ struct service_set {
 	struct batch *batch;
 	uint64_t slot;
 	uint64_t period; /* of the present rate */
+	int64_t seen_ns; /* of the slot */
 	size_t n[2];        /* services of this period, and of others */
 	struct {
 		const char *name; /* NULL: free */
@@ -45,6 +46,27 @@ emit_series(const struct service_set *t, const char *service,
 	    .n_labels = 1, .period = (int64_t)period};
 
 	return batch_series(t->batch, &d);
+}
+
+/* A stock that is observed at the end of a slot of which we have seen a part
+ * weighs less than others. */
+static void
+emit_seen(const struct service_set *t, const char *service)
+{
+	struct fact_seen f = {t->seen_ns, fact_part_of(t->type->name)};
+	struct buf text = {0};
+
+	if (t->type->kind != SERIES_STOCK ||
+	    t->seen_ns >= (int64_t)t->batch->slot_ns)
+		return;
+	fact_put_seen(&text, &f);
+	if (text.failed)
+		t->batch->failed = true;
+	else
+		batch_add_fact(t->batch, (int64_t)(t->slot *
+		    t->batch->slot_ns), FACT_SEEN, service, text.data,
+		    text.len);
+	buf_fini(&text);
 }
 
 /* The series of a service; *other: it was one too many, and this is
@@ -69,6 +91,7 @@ service_set_get(struct service_set *t, const char *name, uint64_t period,
 		*other = true;
 		return series;
 	}
+	emit_seen(t, name);
 	t->n[old]++;
 	t->slots[i].name = name;
 	t->slots[i].period = period;
@@ -486,6 +509,23 @@ emit_in_use(struct engine *s, struct service_set *sets)
 	    &sets[s->allocs.types[ALLOCS_IN_USE]]);
 }
 
+/* For how long we have been there in a slot: from its start, or ours, to its
+ * end, or to now, where we are about to go. */
+static int64_t
+emit_seen_ns(const struct engine *s, uint64_t slot)
+{
+	int64_t end_ns = (int64_t)(slot + 1) * s->border.slot_ns -
+	    s->border.wall_offset_ns;
+	int64_t from_ns = end_ns - s->border.slot_ns;
+
+	if (s->began_ns > from_ns)
+		from_ns = s->began_ns;
+	if (s->now_ns < end_ns)
+		end_ns = s->now_ns;
+	/* else the clock was set: nobody knows */
+	return end_ns > from_ns ? end_ns - from_ns : s->border.slot_ns;
+}
+
 /* An empty set of services of each type; NULL when out of memory. */
 static struct service_set *
 emit_sets(struct engine *s, uint64_t slot, struct batch *b)
@@ -499,6 +539,7 @@ emit_sets(struct engine *s, uint64_t slot, struct batch *b)
 		sets[i].type = p->type;
 		sets[i].batch = b;
 		sets[i].slot = slot;
+		sets[i].seen_ns = emit_seen_ns(s, slot);
 		sets[i].period = (uint64_t)pace_period(s, p);
 	}
 	return sets;

@@ -156,6 +156,23 @@ fact_take_source(const void *data, size_t n, struct fact_source *s)
 	s->why = rest;
 }
 
+/* ---- slots ---- */
+
+void
+fact_put_seen(struct buf *out, const struct fact_seen *s)
+{
+	buf_printf(out, "%" PRId64 " ", s->seen_ns);
+	fact_put_part(out, s->type);
+}
+
+bool
+fact_take_seen(const void *data, size_t n, struct fact_seen *s)
+{
+	s->type = (struct fact_part){data, n};
+	return fact_number(fact_cut(&s->type, ' '), &s->seen_ns) &&
+	    s->type.n > 0;
+}
+
 /* ---- places ---- */
 
 bool

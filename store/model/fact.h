@@ -12,6 +12,8 @@
  *	FACT_PLACE    a function   file ':' line ['+'] '\t' module '\t' build id
  *	                           ['\t' service]
  *	FACT_GRAPH    its name     bytes (fcgi/graph/graph_code.c)
+ *	FACT_SEEN     the service  ns ' ' type: for so long of the slot of its
+ *	                           time a stock was seen (store/model/brief.h)
  */
 #ifndef STORE_FACT_H
 #define STORE_FACT_H
@@ -24,7 +26,9 @@ enum fact_kind {
 	FACT_MARK = 3,
 	FACT_RUN = 4,
 	FACT_PLACE = 5,
-	FACT_GRAPH = 6
+	FACT_GRAPH = 6,
+	FACT_SEEN = 7,
+	FACT_KINDS /* and 1 */
 };
 
 /* A fact in a section of a batch: zigzag time, u8 kind, subject (the number
@@ -68,16 +72,23 @@ struct fact_place {
 	bool seen; /* a line that was sampled: the definition's or a later */
 };
 
+struct fact_seen {
+	int64_t seen_ns;
+	struct fact_part type;
+};
+
 /* Appends the text.  Of a place false, and nothing appended, where a part has
  * a tab or a new line in it: it could not be told apart. */
 void fact_put_process(struct buf *out, const struct fact_process *p);
 void fact_put_source(struct buf *out, const struct fact_source *s);
+void fact_put_seen(struct buf *out, const struct fact_seen *s);
 bool fact_put_place(struct buf *out, const struct fact_place *p);
 
 /* What a text says, borrowed from it; false where it is malformed: facts come
  * from whoever may write to the socket. */
 bool fact_take_process(const void *data, size_t n, struct fact_process *p);
 void fact_take_source(const void *data, size_t n, struct fact_source *s);
+bool fact_take_seen(const void *data, size_t n, struct fact_seen *s);
 bool fact_take_place(const void *data, size_t n, struct fact_place *p);
 /* The first part of a place alone, "file:line" or "file:line+". */
 bool fact_take_line(struct fact_part at, struct fact_place *p);

@@ -24,8 +24,9 @@ enum type_source {
 	TYPE_PROFILED, /* by our own profiler, and pushed */
 };
 
-/* The gauge beside a heap's profiles, by service and maybe instance, where their
- * source says it: so many bytes lie between two samples; 1: all is counted. */
+/* The gauge beside a heap's profiles, by service and maybe instance, where
+ * their source says it: so many bytes lie between two samples; 1: all is
+ * counted. */
 #define TYPES_SAMPLING "memlens_heap_sampling_bytes"
 
 /* What of an allocation's life a type counts. */

@@ -236,7 +236,7 @@ export_facts(struct export *x)
 
 	if (x->q->selector != NULL)
 		return NULL;
-	for (x->kind = FACT_PROCESS; x->kind <= FACT_GRAPH && e == NULL;
+	for (x->kind = FACT_PROCESS; x->kind < FACT_KINDS && e == NULL;
 	     x->kind++)
 		e = store_each_fact(x->s, x->kind, (int64_t)x->from * slot,
 		    (int64_t)x->until * slot, export_fact, x);

@@ -6,6 +6,7 @@
 
 #include "store/base/err.h"
 #include "store/file/format.h"
+#include "store/model/brief.h"
 #include "store/read/reader.h"
 
 struct fact_walk {
@@ -131,5 +132,22 @@ store_each_fact(struct store *s, enum fact_kind kind, int64_t from_ns,
 		e = facts_of_file(s, &s->files[i], &w, &go_on);
 	for (uint32_t i = 0; i < s->n_journals && e == NULL && go_on; i++)
 		e = facts_of_span(s, &s->journals[i]->span, &w, &go_on);
+	return e;
+}
+
+/* What the answer lacks is told by its own blocks. */
+const struct err *
+facts_brief(struct store *s, struct brief *b, const struct selector *selector,
+    uint64_t from, uint64_t until)
+{
+	int64_t slot_ns = s->manifest.slot_ns;
+	const struct err *e;
+
+	if (!brief_begin(b, selector, from, until, slot_ns))
+		return NULL;
+	store_missing_watch(s, false);
+	e = store_each_fact(s, FACT_SEEN, (int64_t)from * slot_ns,
+	    (int64_t)until * slot_ns, brief_take, b);
+	store_missing_watch(s, true);
 	return e;
 }

@@ -14,6 +14,7 @@
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/file/segtree.h"
+#include "store/model/brief.h"
 #include "store/model/cut.h"
 #include "store/model/mean.h"
 #include "store/model/seen.h"
@@ -21,6 +22,8 @@
 #include "store/model/unit.h"
 #include "store/read/made.h"
 #include "store/read/reader.h"
+
+#define STEP_BRIEF 3
 
 /* A part of a slot: [a, b) of its length, in ns. */
 struct cut {
@@ -37,7 +40,10 @@ struct query {
 	struct profile *out;
 	uint32_t *series; /* that match */
 	size_t n_series;
-	struct plan plan; /* of the whole slots: step 0; of cuts: 1, 2 */
+	/* of the whole slots: step 0; of cuts: 1, 2; of what was seen in
+	 * part: STEP_BRIEF and so on, once more */
+	struct plan plan;
+	const struct brief *brief;
 	struct cut cuts[2];
 	size_t n_cuts;
 	uint64_t from, until; /* whole slots */
@@ -112,6 +118,9 @@ query_plan(struct query *q)
 	for (size_t i = 0; i < q->n_cuts && e == NULL; i++)
 		e = plan_add(&q->plan, q->s, q->cuts[i].slot,
 		    q->cuts[i].slot + 1, (uint32_t)i + 1);
+	for (size_t i = 0; i < q->brief->n_slots && e == NULL; i++)
+		e = plan_add(&q->plan, q->s, q->brief->slots[i],
+		    q->brief->slots[i] + 1, STEP_BRIEF + (uint32_t)i);
 	for (size_t i = 0; i < q->plan.n && e == NULL; i++)
 		e = reader_need(q->s, q->plan.pieces[i].file);
 	return e;
@@ -274,6 +283,62 @@ query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 	node_values_clear(q->slot);
 }
 
+/* What a slot of a stock has, once more: into q->slot, and of how many
+ * observations that is into q->observations. */
+static const struct err *
+query_again(struct query *q, uint32_t series, size_t slot)
+{
+	uint64_t at = q->brief->slots[slot];
+	const struct err *e = NULL;
+
+	q->observations = 0;
+	for (size_t i = 0; i < q->plan.n && e == NULL; i++) {
+		if (q->plan.pieces[i].step == STEP_BRIEF + slot)
+			e = query_add_piece(q, &q->plan.pieces[i], series,
+			    q->slot);
+	}
+	return e != NULL ? e : query_add_journals(q, series, at, at + 1,
+	    q->slot);
+}
+
+/* Has the slots of a stock that were seen in part weigh so much: then all
+ * observations are of BRIEF_WHOLE. */
+static const struct err *
+query_weigh(struct query *q, const struct series_desc *d, uint32_t series)
+{
+	uint64_t all = q->observations, coarse = q->coarse, who = brief_who(d);
+	const struct err *e = NULL;
+	int128 factor = BRIEF_WHOLE;
+
+	for (size_t k = 0; k < q->brief->n && e == NULL; k++) {
+		const struct brief_one *b = &q->brief->all[k];
+		int64_t less;
+
+		if (d->kind != SERIES_STOCK || b->who != who)
+			continue;
+		e = query_again(q, series, b->slot);
+		if (e != NULL || q->observations == 0)
+			continue;
+		for (size_t i = 0; i < q->one->n_touched && factor > 1; i++)
+			q->one->values[q->one->touched[i]] *= factor;
+		all *= (uint64_t)factor;
+		factor = 1;
+		less = BRIEF_WHOLE - brief_weight(q->brief, b,
+		    q->observations);
+		all -= q->observations * (uint64_t)less;
+		for (size_t i = 0; i < q->slot->n_touched; i++) {
+			uint32_t node = q->slot->touched[i];
+
+			node_values_add(q->one, node,
+			    -q->slot->values[node] * less);
+		}
+		node_values_clear(q->slot);
+	}
+	q->observations = all;
+	q->coarse = coarse;
+	return e;
+}
+
 /* Everything of one series into q->one.  What a stock has at one time is no
  * less for being looked at over a part of the slot. */
 static const struct err *
@@ -306,7 +371,7 @@ query_series(struct query *q, const struct series_desc *d, uint32_t series)
 			    cut.slot + 1, q->slot);
 		query_add_cut(q, series, &cut);
 	}
-	return e;
+	return e != NULL ? e : query_weigh(q, d, series);
 }
 
 /* ---- from series to the answer ---- */
@@ -630,15 +695,30 @@ query_run(struct query *q)
 	return e;
 }
 
+/* Which slots of the range were seen in part. */
+static const struct err *
+query_brief(struct query *q, struct store *s, struct brief *b)
+{
+	int64_t from_ns = q->q->from_ns < 0 ? 0 : q->q->from_ns;
+
+	q->brief = b;
+	return facts_brief(s, b, q->q->selector, reader_slot(s, from_ns),
+	    reader_slot(s, q->q->until_ns + s->manifest.slot_ns - 1));
+}
+
 static const struct err *
 query_try(struct store *s, const struct query *asked, struct profile **out)
 {
 	const struct err *e = NULL;
+	struct brief brief;
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		struct query q = *asked;
-		uint64_t breaks = s->breaks;
+		uint64_t breaks;
 
+		if ((e = query_brief(&q, s, &brief)) != NULL)
+			return e;
+		breaks = s->breaks;
 		*out = q.out = calloc(1, sizeof(*q.out));
 		if (q.out == NULL)
 			return err_nomem();

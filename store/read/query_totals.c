@@ -12,6 +12,7 @@
 
 #include "store/base/err.h"
 #include "store/base/gone.h"
+#include "store/model/brief.h"
 #include "store/model/mean.h"
 #include "store/model/types.h"
 #include "store/model/unit.h"
@@ -32,7 +33,9 @@ struct totalling {
 	struct totals *out;
 	uint32_t *series;
 	size_t n_series;
-	struct plan plan;
+	struct plan plan; /* from step n_steps on: seen in part, once more */
+	struct brief brief;
+	uint64_t *weights;    /* by step, where that is; 0: observed */
 	uint64_t from, until, step; /* slots */
 	bool plain; /* all stacks are one group, whatever they are called */
 	uint32_t *sets;       /* node -> label set */
@@ -55,7 +58,9 @@ totals_prepare(struct totalling *t)
 	t->sets = calloc(t->plain ? 1 : y->n_nodes + 1, sizeof(*t->sets));
 	t->groups = calloc(y->labels.n + 1, sizeof(*t->groups));
 	t->observed = calloc(t->out->n_steps + 1, sizeof(*t->observed));
-	if (t->sets == NULL || t->groups == NULL || t->observed == NULL)
+	t->weights = calloc(t->out->n_steps + 1, sizeof(*t->weights));
+	if (t->sets == NULL || t->groups == NULL || t->observed == NULL ||
+	    t->weights == NULL)
 		return err_nomem();
 	/* parents have smaller numbers */
 	for (uint32_t i = 1; i < y->n_nodes && !t->plain; i++)
@@ -84,6 +89,9 @@ totals_plan(struct totalling *t)
 		if (a < b)
 			e = plan_add(&t->plan, t->s, a, b, (uint32_t)i);
 	}
+	for (size_t i = 0; i < t->brief.n_slots && e == NULL; i++)
+		e = plan_add(&t->plan, t->s, t->brief.slots[i],
+		    t->brief.slots[i] + 1, (uint32_t)(t->out->n_steps + i));
 	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
 		e = reader_need(t->s, t->plan.pieces[i].file);
 	return e;
@@ -310,7 +318,7 @@ totals_add_block(struct totalling *t, struct reader_file *f,
 }
 
 static const struct err *
-totals_add_piece(struct totalling *t, const struct plan_piece *p)
+totals_add_piece(struct totalling *t, const struct plan_piece *p, size_t step)
 {
 	uint32_t number = reader_series(p->file, t->now);
 	const struct err *e = NULL;
@@ -324,8 +332,8 @@ totals_add_piece(struct totalling *t, const struct plan_piece *p)
 			return reader_failed(t->s, p->file, e);
 		if (b == NULL)
 			break;
-		t->observed[p->step] += b->count;
-		e = totals_add_block(t, p->file, b, p->step);
+		t->observed[step] += b->count;
+		e = totals_add_block(t, p->file, b, step);
 	}
 	return e;
 }
@@ -366,6 +374,72 @@ totals_add_journals(struct totalling *t)
 			t->observed[step] += b.count;
 			e = totals_add_open(t, &w, step);
 		}
+	}
+	return e;
+}
+
+/* What a slot of a stock has, once more, into the column behind the steps. */
+static const struct err *
+totals_again(struct totalling *t, size_t slot)
+{
+	uint64_t at = t->brief.slots[slot];
+	size_t behind = t->out->n_steps;
+	const struct err *e = NULL;
+	struct open_walk w;
+	struct block b;
+
+	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
+		if (t->plan.pieces[i].step == behind + slot)
+			e = totals_add_piece(t, &t->plan.pieces[i], behind);
+	for (uint32_t j = 0; j < t->s->n_journals && e == NULL; j++) {
+		openspan_walk(&w, &t->s->journals[j]->span, t->now, at, at + 1);
+		while (e == NULL && openspan_next(&w, &b)) {
+			t->observed[behind] += b.count;
+			e = totals_add_open(t, &w, behind);
+		}
+	}
+	return e;
+}
+
+/* Brings a step's sums to weights, of which these of the slot are less. */
+static void
+totals_lighten(struct totalling *t, size_t step, int64_t less)
+{
+	size_t behind = t->out->n_steps;
+	int128 factor = t->weights[step] == 0 ? BRIEF_WHOLE : 1;
+
+	if (t->weights[step] == 0)
+		t->weights[step] = t->observed[step] * BRIEF_WHOLE;
+	t->weights[step] -= t->observed[behind] * (uint64_t)less;
+	for (size_t g = 0; g < t->out->n_groups; g++) {
+		int128 *sums = t->cells[g].sums;
+
+		sums[step] = sums[step] * factor - sums[behind] * less;
+	}
+}
+
+/* Slots of a stock that were seen in part weigh so much. */
+static const struct err *
+totals_weigh(struct totalling *t)
+{
+	size_t behind = t->out->n_steps;
+	uint64_t who = brief_who(&t->desc);
+	const struct err *e = NULL;
+
+	for (size_t k = 0; k < t->brief.n && e == NULL; k++) {
+		const struct brief_one *b = &t->brief.all[k];
+		uint64_t slot = t->brief.slots[b->slot];
+
+		if (t->desc.kind != SERIES_STOCK || b->who != who)
+			continue;
+		e = totals_again(t, b->slot);
+		if (e == NULL && t->observed[behind] > 0)
+			totals_lighten(t, (size_t)((slot - t->from) / t->step),
+			    BRIEF_WHOLE - brief_weight(&t->brief, b,
+			    t->observed[behind]));
+		t->observed[behind] = 0;
+		for (size_t g = 0; g < t->out->n_groups; g++)
+			t->cells[g].sums[behind] = 0;
 	}
 	return e;
 }
@@ -425,7 +499,8 @@ totals_flush(struct totalling *t)
 			if (t->desc.kind == SERIES_STOCK)
 				totals_add_mean(&group->steps[i],
 				    &t->cells[g].denominators[i], v,
-				    t->observed[i]);
+				    t->weights[i] > 0 ? t->weights[i]
+				    : t->observed[i]);
 			else
 				group->steps[i].sum += v;
 			if (t->observed[i] > group->steps[i].count)
@@ -474,10 +549,15 @@ totals_series(struct totalling *t)
 		t->desc.name = t->made.type->name;
 	memset(t->groups, 0, (t->s->syms.labels.n + 1) * sizeof(*t->groups));
 	memset(t->observed, 0, t->out->n_steps * sizeof(*t->observed));
+	memset(t->weights, 0, t->out->n_steps * sizeof(*t->weights));
 	for (size_t i = 0; i < t->plan.n && e == NULL; i++)
-		e = totals_add_piece(t, &t->plan.pieces[i]);
+		if (t->plan.pieces[i].step < t->out->n_steps)
+			e = totals_add_piece(t, &t->plan.pieces[i],
+			    t->plan.pieces[i].step);
 	if (e == NULL)
 		e = totals_add_journals(t);
+	if (e == NULL)
+		e = totals_weigh(t);
 	if (e == NULL)
 		e = totals_unit(t);
 	totals_flush(t);
@@ -546,6 +626,7 @@ totals_run(struct totalling *t)
 	free(t->sets);
 	free(t->groups);
 	free(t->observed);
+	free(t->weights);
 	made_fini(&t->made);
 	intern_fini(&t->keys);
 	plan_fini(&t->plan);
@@ -582,9 +663,14 @@ store_query_totals(struct store *s, const struct totals_query *query,
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		struct totalling t = {.s = s, .q = query};
-		uint64_t breaks = s->breaks;
+		uint64_t breaks;
 
-		e = totals_begin(&t, query);
+		e = facts_brief(s, &t.brief, query->selector,
+		    reader_slot(s, query->from_ns),
+		    reader_slot(s, query->until_ns));
+		breaks = s->breaks;
+		if (e == NULL)
+			e = totals_begin(&t, query);
 		if (e == NULL)
 			e = totals_run(&t);
 		*out = t.out;

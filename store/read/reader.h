@@ -16,6 +16,7 @@
 #include "store/read/roster.h"
 #include "store/store.h"
 
+struct brief;
 struct type;
 
 #define READER_WINDOW (64u << 10) /* of a file's dictionary: is kept */
@@ -334,6 +335,11 @@ void plan_fini(struct plan *p);
 /* The same in all files of a plan: before s->syms is measured. */
 const struct err *reader_need_names(struct store *s, const struct plan *p,
     const uint32_t *series, size_t n);
+/* query_facts.c: of which slots of [from, until) a part was seen, of stocks
+ * that a selector may concern.  May refresh the store: before anything is
+ * planned. */
+const struct err *facts_brief(struct store *s, struct brief *b,
+    const struct selector *selector, uint64_t from, uint64_t until);
 
 /* Values by node of the reader, and which of them are not zero. */
 static inline void

@@ -95,12 +95,30 @@ TEST(a_record_is_read_as_it_was_written)
 	buf_fini(&b);
 }
 
+TEST(parts_of_slots)
+{
+	struct fact_seen s;
+	struct buf b = {0};
+
+	fact_put_seen(&b, &(struct fact_seen){4000, fact_part_of("inuse")});
+	CHECK(b.len == 10 && memcmp(b.data, "4000 inuse", 10) == 0);
+	CHECK(fact_take_seen(b.data, b.len, &s));
+	CHECK_INT(s.seen_ns, 4000);
+	CHECK(fact_part_is(s.type, fact_part_of("inuse")));
+	CHECK(!fact_take_seen("4000", 4, &s));
+	CHECK(!fact_take_seen("4000 ", 5, &s));
+	CHECK(!fact_take_seen(" inuse", 6, &s));
+	CHECK(!fact_take_seen("", 0, &s));
+	buf_fini(&b);
+}
+
 int
 main(void)
 {
 	RUN(a_process_is_read_as_it_was_written);
 	RUN(a_source_says_why_or_nothing);
 	RUN(a_place_whose_parts_cannot_be_told_apart_is_not_written);
+	RUN(parts_of_slots);
 	RUN(a_record_is_read_as_it_was_written);
 	return test_done();
 }
