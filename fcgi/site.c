@@ -81,9 +81,9 @@ static const struct route routes[] = {
         .params = "query from until query-b from-b until-b requests requests-b "
                   "show limit strict"},
     {"GET", "/api/v1/leaks", POOL_QUERY, api_leaks,
-        .params = "service from until type requests limit strict"},
+        .params = "service instance from until type requests limit strict"},
     {"GET", "/api/v1/lifetimes", POOL_QUERY, api_lifetimes,
-        .params = "service from until limit strict"},
+        .params = "service instance from until limit strict"},
     {"GET", "/api/v1/runs", POOL_QUERY, api_runs_get, .params = "name strict"},
     {"POST", "/api/v1/runs", POOL_QUERY, api_runs_post, .params = ""},
     {"GET", "/api/v1/marks", POOL_QUERY, api_marks_get,

@@ -34,6 +34,7 @@ static const struct {
 
 struct leaks_page {
 	const char *service;
+	const char *instance; /* NULL: all of them */
 	const char *type; /* of profiles; NULL: what there is */
 	const char *requests; /* a selector of what counts them, or NULL */
 	int64_t limit, from_ns, until_ns, slot_ns;
@@ -43,7 +44,7 @@ struct leaks_page {
 	bool suspects;  /* may stacks be any? */
 };
 
-/* name{service="kv"MORE} */
+/* name{service="kv"MORE}, of an instance where one is asked for */
 static const struct err *
 leaks_select(const struct leaks_page *p, const char *name, const char *more,
     struct selector **out)
@@ -53,6 +54,10 @@ leaks_select(const struct leaks_page *p, const char *name, const char *more,
 
 	buf_printf(&text, "%s{service=\"", name);
 	measure_put_quoted(&text, p->service);
+	if (p->instance != NULL) {
+		buf_printf(&text, "\",instance=\"");
+		measure_put_quoted(&text, p->instance);
+	}
 	buf_printf(&text, "\"%s}", more);
 	buf_put_u8(&text, '\0');
 	e = text.failed ? err_nomem()
@@ -141,8 +146,10 @@ leaks_read_resident(struct leaks_page *p, struct store *s)
 		p->resident = (struct leaks){0};
 		leaks_steps(&p->resident, p->from_ns, p->until_ns,
 		    p->slot_ns);
-		e = leaks_select(p, "namedprocess_namegroup_memory_bytes",
-		    kinds[i], &selector);
+		e = leaks_select(p, p->instance != NULL
+		    ? "memlens_instance_memory_bytes"
+		    : "namedprocess_namegroup_memory_bytes", kinds[i],
+		    &selector);
 		if (e == NULL) {
 			e = leaks_read_metric(&p->resident, s, selector);
 			selector_free(selector);
@@ -376,6 +383,11 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 
 	writer_open(w, '{');
 	writer_key_str(w, "service", p->service);
+	writer_key(w, "instance");
+	if (p->instance != NULL)
+		writer_str(w, p->instance);
+	else
+		writer_null(w);
 	writer_key_str(w, "by", p->by);
 	writer_key(w, "heap");
 	writer_bool(w, heap);
@@ -417,6 +429,7 @@ api_leaks(struct context *c, struct request *rq, struct response *rs)
 	const struct err *e;
 
 	p.type = request_text(rq, "type");
+	p.instance = request_text(rq, "instance");
 	p.requests = request_text(rq, "requests");
 	if ((e = request_need(rq, "service", &p.service)) != NULL ||
 	    (e = request_range(rq, &p.from_ns, &p.until_ns)) != NULL ||

@@ -6,6 +6,8 @@
  *
  * The library of our own tells both (memlens run); of heap profiles that were
  * pulled or pushed nobody knows what was short: null, and so is what is kept.
+ * Where a service has both, those are beside the answer: ours have the label
+ * `process`.
  */
 #include <stdlib.h>
 
@@ -31,10 +33,15 @@ static const enum type_life lifetimes_of[LIFETIMES_TYPES] = {
     [ALLOCATED] = TYPE_LIFE_ALLOCATED, [SHORT] = TYPE_LIFE_SHORT,
     [OBJECTS] = TYPE_LIFE_OBJECTS};
 
+struct lifetimes_who {
+	const char *service, *instance; /* NULL: all instances */
+};
+
 struct lifetimes {
 	struct profile *of[LIFETIMES_TYPES]; /* pools at depth 1 */
 	uint64_t *hashes; /* of what is allocated */
 	struct map64 at[LIFETIMES_TYPES]; /* hash -> node; of ALLOCATED none */
+	int128 elsewhere; /* bytes that were allocated: nobody tells how long */
 };
 
 /* What is known of one node of ALLOCATED, with all below it or alone. */
@@ -54,27 +61,46 @@ lifetimes_fini(struct lifetimes *l)
 }
 
 static const struct err *
-lifetimes_read_type(struct lifetimes *l, struct store *s, int t,
-    const char *service, int64_t from_ns, int64_t until_ns)
+lifetimes_ask(struct store *s, int t, const struct lifetimes_who *who,
+    const char *more, struct profile_query *q, struct profile **out)
 {
-	struct profile_query q = {.from_ns = from_ns, .until_ns = until_ns,
-	    .split = "pool"};
 	struct selector *selector = NULL;
 	struct buf text = {0};
 	const struct err *e;
 
 	buf_printf(&text, "%s{service=\"", types_of_life(
 	    lifetimes_of[t])->name);
-	measure_put_quoted(&text, service);
-	buf_printf(&text, "\"}");
+	measure_put_quoted(&text, who->service);
+	if (who->instance != NULL) {
+		buf_printf(&text, "\",instance=\"");
+		measure_put_quoted(&text, who->instance);
+	}
+	buf_printf(&text, "\"%s}", more);
 	buf_put_u8(&text, '\0');
 	e = text.failed ? err_nomem()
 	    : selector_parse((const char *)text.data, &selector);
 	buf_fini(&text);
-	q.selector = selector;
+	q->selector = selector;
 	if (e == NULL)
-		e = store_query_profile(s, &q, &l->of[t]);
+		e = store_query_profile(s, q, out);
 	selector_free(selector);
+	return e;
+}
+
+/* What others say was allocated, where ours is known. */
+static const struct err *
+lifetimes_read_elsewhere(struct lifetimes *l, struct store *s,
+    const struct lifetimes_who *who, struct profile_query *q)
+{
+	struct profile *p = NULL;
+	const struct err *e;
+
+	if (l->of[SHORT]->slots == 0)
+		return NULL;
+	e = lifetimes_ask(s, ALLOCATED, who, ",process=\"\"", q, &p);
+	if (e == NULL)
+		l->elsewhere = p->nodes[0].total;
+	profile_free(p);
 	return e;
 }
 
@@ -97,17 +123,24 @@ lifetimes_index(struct lifetimes *l, int t)
 }
 
 static const struct err *
-lifetimes_read(struct lifetimes *l, struct store *s, const char *service,
-    int64_t from_ns, int64_t until_ns)
+lifetimes_read(struct lifetimes *l, struct store *s,
+    const struct lifetimes_who *who, int64_t from_ns, int64_t until_ns)
 {
-	const struct err *e = NULL;
+	struct profile_query q = {.from_ns = from_ns, .until_ns = until_ns,
+	    .split = "pool"};
+	const char *ours = ",process!=\"\"";
+	const struct err *e = lifetimes_ask(s, SHORT, who, "", &q,
+	    &l->of[SHORT]);
 
+	if (e == NULL && l->of[SHORT]->slots == 0)
+		ours = ""; /* whatever there is */
 	for (int t = 0; e == NULL && t < LIFETIMES_TYPES; t++) {
-		e = lifetimes_read_type(l, s, t, service, from_ns, until_ns);
+		if (t != SHORT)
+			e = lifetimes_ask(s, t, who, ours, &q, &l->of[t]);
 		if (e == NULL)
 			e = lifetimes_index(l, t);
 	}
-	return e;
+	return e != NULL ? e : lifetimes_read_elsewhere(l, s, who, &q);
 }
 
 static struct lifetimes_row
@@ -198,19 +231,26 @@ lifetimes_put_rows(struct writer *w, const struct lifetimes *l, bool pools,
 
 static const struct err *
 lifetimes_answer(const struct lifetimes *l, struct store *s,
-    const char *service, int64_t limit, struct writer *w)
+    const struct lifetimes_who *who, int64_t limit, struct writer *w)
 {
 	const struct profile *p = l->of[ALLOCATED];
 	struct lifetimes_row all = lifetimes_row(l, 0, false);
 	const struct err *e;
 
 	writer_open(w, '{');
-	writer_key_str(w, "service", service);
+	writer_key_str(w, "service", who->service);
+	writer_key(w, "instance");
+	if (who->instance != NULL)
+		writer_str(w, who->instance);
+	else
+		writer_null(w);
 	writer_key_str(w, "state", p->slots > 0 ? "data" : "no data");
 	writer_key_seconds(w, "from", p->from_ns);
 	writer_key_seconds(w, "until", p->until_ns);
 	writer_key_int(w, "slots", (int64_t)p->slots);
+	writer_key_seconds(w, "seconds", p->seen_ns);
 	lifetimes_put_row(w, l, &all);
+	lifetimes_put(w, l, "elsewhere", SHORT, l->elsewhere);
 	e = lifetimes_put_rows(w, l, true, limit);
 	if (e == NULL)
 		e = lifetimes_put_rows(w, l, false, limit);
@@ -225,18 +265,18 @@ api_lifetimes(struct context *c, struct request *rq, struct response *rs)
 	struct lifetimes l = {0};
 	struct writer w = writer_of(&rs->body);
 	int64_t from_ns, until_ns, limit;
-	const char *service;
+	struct lifetimes_who who = {.instance = request_text(rq, "instance")};
 	const struct err *e;
 	struct store *s;
 
-	if ((e = request_need(rq, "service", &service)) != NULL ||
+	if ((e = request_need(rq, "service", &who.service)) != NULL ||
 	    (e = request_range(rq, &from_ns, &until_ns)) != NULL ||
 	    (e = request_int(rq, "limit", 0, LIMIT_MAX, LIMIT_DEFAULT,
 	    &limit)) != NULL || (e = context_store(c, &s)) != NULL)
 		return e;
-	e = lifetimes_read(&l, s, service, from_ns, until_ns);
+	e = lifetimes_read(&l, s, &who, from_ns, until_ns);
 	if (e == NULL)
-		e = lifetimes_answer(&l, s, service, limit, &w);
+		e = lifetimes_answer(&l, s, &who, limit, &w);
 	lifetimes_fini(&l);
 	return e;
 }

@@ -184,12 +184,13 @@ function heatmap(q) {
 function lifetimes(q) {
   const { from, until } = range(q), MiB = 1024 ** 2;
   if (q.get('service') !== 'kv_service')
-    return { state: 'no data', from, until, slots: 0, allocated: null,
-      short: null, kept: null, objects: null, pools: [], stacks: [] };
+    return { state: 'no data', from, until, slots: 0, seconds: 0,
+      elsewhere: null, allocated: null, short: null, kept: null,
+      objects: null, pools: [], stacks: [] };
   const row = (allocated, short, objects) => ({ allocated: allocated * MiB,
     short: short * MiB, kept: (allocated - short) * MiB, objects });
   return { state: 'data', from, until, slots: (until - from) / 10,
-    ...row(1200, 1100, 1e6), pools: [
+    seconds: until - from, elsewhere: 0, ...row(1200, 1100, 1e6), pools: [
       { pool: 'kv-http-*', ...row(900, 890, 9e5) },
       { pool: 'leveldb-bg', ...row(300, 210, 1e5) }],
     stacks: [{ pool: 'kv-http-*', stack: ['start_thread', 'kv::Worker::Run()',

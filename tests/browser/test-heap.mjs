@@ -117,7 +117,7 @@ export function heapTests({ browser, base, mock }) {
       withPage(browser, {}, async (page) => {
         await open(page, base, 'postgres');
         const text = await page.textContent('.start-hint');
-        assert(/not enabled.*Its allocator is glibc\./.test(text), text);
+        assert(/none of this service in this range.*Its allocator is glibc\./.test(text), text);
         equal(await page.textContent('.start-line code'), 'memlens run -- ' +
           '/usr/lib/postgresql/15/bin/postgres', 'line');
         assert(/no heap profile: only what is resident/.test(

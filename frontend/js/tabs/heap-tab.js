@@ -22,8 +22,8 @@
     return { node, show(a) {
       node.hidden = !a;
       if (a)
-        node.replaceChildren(h('p', { text: 'Heap profile: not enabled for ' +
-          'this service. ' + a.found + (a.start ? ' Start it with' : '') }),
+        node.replaceChildren(h('p', { text: 'Heap profile: none of this service ' +
+          'in this range. ' + a.found + (a.start ? ' Start it with' : '') }),
         ...(a.start ? [command(a.start, 'Copy the command')] : []),
         h('p', { text: a.note + (!a.where ? '.' : a.start ? '; and ' + a.where
           : ' ' + a.where) }),
@@ -47,8 +47,8 @@
         return [null, HOST];
       try {
         const answer = await ns.api.get('leaks', { service: ctx.service,
-          requests: ctx.state.requests, from: ctx.range.from,
-          until: ctx.range.until }, { signal: ctx.signal });
+          instance: ns.runs.instance(ctx.state),
+          requests: ctx.state.requests, from: ctx.range.from, until: ctx.range.until }, { signal: ctx.signal });
         return [answer, ''];
       } catch (e) {
         if (e.name === 'AbortError')
@@ -61,7 +61,8 @@
     async function lives(ctx) {
       if (!ctx.service || ns.mode.current === 'offline')
         return null;
-      return ns.api.get('lifetimes', { service: ctx.service, limit: 6,
+      return ns.api.get('lifetimes', { service: ctx.service,
+        instance: ns.runs.instance(ctx.state), limit: 6,
         from: ctx.range.from, until: ctx.range.until },
       { signal: ctx.signal }).catch((e) => {
         if (e.name === 'AbortError')
@@ -72,12 +73,15 @@
 
     async function lines(ctx) {
       const [r, [answer, why], life] = await Promise.all([ns.api.series(
-        ns.resident.queries(ctx.service), ctx.range, ctx.step, ctx.signal),
+        ns.resident.queries(ctx.service, ns.runs.instance(ctx.state)),
+        ctx.range, ctx.step, ctx.signal),
       suspects(ctx), lives(ctx)]);
       resident.show(r, answer, ctx);
       lifetimes.show(life);
       leaks.show(answer, why);
-      const off = answer && !answer.heap && ns.mode.current !== 'offline';
+      /* where nothing at all was recorded, nobody knows */
+      const off = answer && !answer.heap && answer.by !== 'no data' &&
+        ns.mode.current !== 'offline';
       start.show(off ? ns.allocators.advice(ns.allocators.names(
         r.allocator.cols), { service: ctx.service, command: program(ctx),
           origin: location.origin })

@@ -20,10 +20,13 @@
   function words(a) {
     if (!a || a.state !== 'data' || a.short === null)
       return '';
-    const seconds = a.until - a.from;
-    return `${F.bytes(a.allocated / seconds)}/s allocated, ` +
-      `${F.bytes(a.allocated / a.objects)} an object; ${share(a)} of it did ` +
-      `not outlive its slot, ${F.bytes(a.kept)} did.`;
+    if (!(a.allocated > 0))
+      return 'Nothing was allocated.';
+    return `${F.bytes(a.allocated / a.seconds)}/s allocated` +
+      (a.objects > 0 ? `, ${F.bytes(a.allocated / a.objects)} an object` : '') +
+      `; ${share(a)} of it did not outlive its slot, ${F.bytes(a.kept)} did.` +
+      (a.elsewhere > 0 ? ' Beside that, profiles that were pulled or pushed ' +
+        `have ${F.bytes(a.elsewhere)}, whose lives are not known.` : '');
   }
 
   const amounts = (r) => [F.bytes(r.allocated), share(r), F.bytes(r.kept),

@@ -10,9 +10,9 @@
   const KINDS = [['swapped', 'swap', '--series-5'],
     ['shared', 'shared', '--series-4'], ['file', 'file', '--series-1'],
     ['anonymous', 'anonymous', '--series-2']];
-  const MEMORY = 'namedprocess_namegroup_memory_bytes';
+  const MEMORY = 'memory_bytes';
   /* When what is not read each time was: the oldest part of it. */
-  const READ = 'namedprocess_namegroup_memory_read_timestamp_seconds';
+  const READ = 'memory_read_timestamp_seconds';
   /* Of the whole host: services share pages, so theirs do not add up. */
   const HOST = { anonymous: ['AnonPages'], file: ['Cached', '-Shmem'],
     shared: ['Shmem'], swapped: ['SwapTotal', '-SwapFree'] };
@@ -25,13 +25,18 @@
     /.*malloc_(info_)?(used|in_use|uordblks)(_bytes)?/,
     /go_memstats_heap_alloc_bytes/];
 
-  function queries(service) {
+  /* Of a service, or of one instance of it. */
+  function queries(service, instance) {
+    const who = instance ? { service, instance } : { service };
+    const named = (name, more) => ns.request.selector((instance
+      ? 'memlens_instance_' : 'namedprocess_namegroup_') + name,
+    { ...who, ...more });
     return service ? [
       { key: 'own', query: ns.request.selector('', { __name__: new RegExp(
-        OWN.map((r) => r.source).join('|')), service }) },
-      { key: 'memory', query: ns.request.selector(MEMORY, { service,
+        OWN.map((r) => r.source).join('|')), ...who }) },
+      { key: 'memory', query: named(MEMORY, {
         memtype: /anonymous|file|shared|swapped|proportionalResident/ }) },
-      { key: 'read', fn: 'last', query: ns.request.selector(READ, { service,
+      { key: 'read', fn: 'last', query: named(READ, {
         memtype: 'proportionalResident' }) },
       { key: 'allocator', fn: 'last', query: ns.request.selector(
         'namedprocess_namegroup_allocator', { service }) }]

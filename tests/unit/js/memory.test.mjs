@@ -121,13 +121,28 @@ test('a recorded stock averages over time, a difference of it is as it is',
   });
 
 test('what is said of lifetimes', () => {
-  const a = { state: 'data', from: 0, until: 10, allocated: 2 ** 20 * 100,
-    short: 2 ** 20 * 75, kept: 2 ** 20 * 25, objects: 2 ** 20 };
+  /* a range of a minute that has data of ten seconds */
+  const a = { state: 'data', from: 0, until: 60, seconds: 10, elsewhere: 0,
+    allocated: 2 ** 20 * 100, short: 2 ** 20 * 75, kept: 2 ** 20 * 25,
+    objects: 2 ** 20 };
   assert.equal(M.lifetimes.words(a), '10 MiB/s allocated, 100 B an object; ' +
     '75 % of it did not outlive its slot, 25 MiB did.');
   assert.equal(M.lifetimes.words({ ...a, short: null }), '');
+  assert.equal(M.lifetimes.words({ ...a, allocated: 0, short: 0, kept: 0,
+    objects: 0 }), 'Nothing was allocated.');
+  assert.match(M.lifetimes.words({ ...a, elsewhere: 2 ** 20 }),
+    /pulled or pushed have 1(\.0)? MiB, whose lives are not known\.$/);
   assert.equal(M.lifetimes.words({ state: 'no data' }), '');
   assert.equal(M.lifetimes.words(null), '');
+});
+
+test('of one instance all is asked of it', () => {
+  const of = (...who) => Object.fromEntries(M.resident.queries(...who).map(
+    (q) => [q.key, q.query]));
+  assert.match(of('db', 'two').memory,
+    /^memlens_instance_memory_bytes\{service="db",instance="two",memtype=~/);
+  assert.match(of('db', '').memory,
+    /^namedprocess_namegroup_memory_bytes\{service="db",memtype=~/);
 });
 
 test('what is read once a minute says when', () => {

@@ -41,9 +41,11 @@ before(struct batch *b)
 }
 
 static uint32_t
-stack(struct batch *b, const char *leaf)
+stack_of(struct batch *b, const char *instance, const char *leaf)
 {
-	uint32_t node = batch_node(b, 0, 0); /* without labels */
+	struct label label = {"instance", instance};
+	uint32_t node = batch_node(b, 0, instance == NULL ? 0 :
+	    batch_labels(b, &label, 1));
 	const char *names[] = {"main", leaf};
 
 	for (int i = 0; i < 2; i++) {
@@ -53,6 +55,12 @@ stack(struct batch *b, const char *leaf)
 		node = batch_node(b, node, batch_frame(b, &f));
 	}
 	return node;
+}
+
+static uint32_t
+stack(struct batch *b, const char *leaf)
+{
+	return stack_of(b, NULL, leaf);
 }
 
 /* So much is left to the control group, and so busy it is. */
@@ -156,10 +164,18 @@ fill_told(struct batch *b, int i)
 	    labels, 2};
 	uint64_t slot = FIRST + (uint64_t)i;
 	int64_t at_ns = ((int64_t)FIRST + i) * SLOT_NS + 1;
+	struct series_desc held = {SERIES_GAUGE,
+	    "memlens_instance_memory_bytes", "bytes", 0, 0, (struct label[]){
+	    {"instance", "two"}, {"memtype", "anonymous"}, {"service",
+	    "told"}}, 3};
 	uint32_t series = batch_series(b, &use);
 
 	batch_add_profile(b, series, slot, stack(b, "leaks"), leaks(i));
+	/* what only the other instance has */
+	batch_add_profile(b, series, slot, stack_of(b, "two", "grows"),
+	    2 * leaks(i));
 	batch_observe(b, series, slot, 1);
+	batch_add_gauge(b, batch_series(b, &held), slot, at_ns, 3 * leaks(i));
 	batch_add_gauge(b, batch_series(b, &mean), slot, at_ns, 524288);
 	labels[0].value = "two";
 	batch_add_gauge(b, batch_series(b, &mean), slot, at_ns, 2 * 524288);
@@ -368,7 +384,8 @@ TEST(the_interval_has_the_error_of_the_samples)
 	ask("told", 0);
 	CHECK(number("/sampling") == 2 * 524288);
 	unit = 1.96 * 1.96 * 1.2 * 2 * 524288 / 2350;
-	CHECK(near(number("/suspects/0/slope_high") - rate, unit / 2 +
+	CHECK_STR(text("/suspects/1/stack/1"), "leaks");
+	CHECK(near(number("/suspects/1/slope_high") - rate, unit / 2 +
 	    sqrt(unit * unit / 4 + unit * rate), 0.15));
 	ask("hidden", 0);
 	CHECK(near(number("/suspects/0/slope_high") - rate, 1.96 *
@@ -393,6 +410,22 @@ TEST(stacks_are_judged_since_the_daemon_began)
 	CHECK_INT(json_object_array_length(at("/suspects")), 1);
 	ask("db", 0);
 	CHECK(at("/anew") == NULL);
+}
+
+TEST(of_one_instance_what_that_has)
+{
+	ask("told", 0);
+	CHECK_INT(json_object_array_length(at("/suspects")), 2);
+	CHECK(at("/instance") == NULL);
+	CHECK_STR(text("/resident/state"), "unknown");
+	asked = "&instance=two";
+	ask("told", 0);
+	asked = "";
+	CHECK_STR(text("/instance"), "two");
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	CHECK_STR(text("/suspects/0/stack/1"), "grows");
+	CHECK(near(number("/total/slope"), (double)LEAK / 5, 1e-6));
+	CHECK(near(number("/resident/slope"), (double)LEAK * 3 / 10, 1e-6));
 }
 
 TEST(growth_by_the_load_is_no_leak)
@@ -452,6 +485,7 @@ main(void)
 	RUN(memory_ends_by_what_does_grow);
 	RUN(the_interval_has_the_error_of_the_samples);
 	RUN(stacks_are_judged_since_the_daemon_began);
+	RUN(of_one_instance_what_that_has);
 	RUN(growth_by_the_load_is_no_leak);
 	RUN(the_control_group_ends_before_the_host);
 	RUN(the_oldest_is_as_old_as_it_has_been_held);

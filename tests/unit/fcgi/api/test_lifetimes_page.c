@@ -33,10 +33,10 @@ static const struct known {
     {"request", "cache", 5000, 500, 5}, {"flush", "cache", 300, 0, 3}};
 
 static uint32_t
-stack(struct batch *b, const char *pool, const char *leaf)
+stack(struct batch *b, bool ours, const char *pool, const char *leaf)
 {
-	struct label label = {"pool", pool};
-	uint32_t node = batch_node(b, 0, batch_labels(b, &label, 1));
+	struct label labels[] = {{"pool", pool}, {"process", "db"}};
+	uint32_t node = batch_node(b, 0, batch_labels(b, labels, 1 + ours));
 	const char *names[] = {"main", leaf};
 
 	for (int i = 0; i < 2; i++) {
@@ -49,7 +49,7 @@ stack(struct batch *b, const char *pool, const char *leaf)
 }
 
 static void
-put(struct batch *b, const char *service, const char *type, int i,
+put(struct batch *b, const char *service, bool ours, const char *type, int i,
     int64_t (*amount)(const struct known *))
 {
 	struct label label = {"service", service};
@@ -61,7 +61,7 @@ put(struct batch *b, const char *service, const char *type, int i,
 	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 		if (amount(&known[k]) > 0)
 			batch_add_profile(b, series, FIRST + (uint64_t)i,
-			    stack(b, known[k].pool, known[k].leaf),
+			    stack(b, ours, known[k].pool, known[k].leaf),
 			    amount(&known[k]));
 	batch_observe(b, series, FIRST + (uint64_t)i, 1);
 }
@@ -81,10 +81,15 @@ fill(void)
 	for (int i = 0; i < SLOTS; i++) {
 		struct batch *b = batch_new(SLOT_NS);
 
-		put(b, "db", "alloc_space", i, allocated);
-		put(b, "db", "short_space", i, brief);
-		put(b, "db", "alloc_objects", i, objects);
-		put(b, "pulled", "alloc_space", i, allocated);
+		put(b, "db", true, "alloc_space", i, allocated);
+		put(b, "db", true, "short_space", i, brief);
+		put(b, "db", true, "alloc_objects", i, objects);
+		put(b, "pulled", false, "alloc_space", i, allocated);
+		put(b, "both", true, "alloc_space", i, allocated);
+		put(b, "both", true, "short_space", i, brief);
+		put(b, "both", true, "alloc_objects", i, objects);
+		put(b, "both", false, "alloc_space", i, allocated);
+		put(b, "both", false, "alloc_objects", i, objects);
 		CHECK_OK(store_append(w, b));
 		batch_free(b);
 	}
@@ -164,6 +169,16 @@ TEST(what_is_short_and_what_is_kept)
 		/* the same stack of another pool is another one */
 		check_amounts("/stacks/2", slots, 300, 0, 3);
 	}
+	ask("db", SLOTS, "");
+	CHECK_INT(json_object_get_int64(at("/seconds")), SLOTS * 10);
+	CHECK_INT(json_object_get_int64(at("/elsewhere")), 0);
+	ask("db", SLOTS + 20, "");
+	CHECK_INT(json_object_get_int64(at("/seconds")), SLOTS * 10);
+	/* what a profile that was pulled has is not ours, and not kept */
+	ask("both", SLOTS, "");
+	check_amounts("", SLOTS, 6300, 1500, 108);
+	check_amounts("/stacks/1", SLOTS, 5000, 500, 5);
+	CHECK_INT(json_object_get_int64(at("/elsewhere")), 6300 * SLOTS);
 	ask("db", SLOTS, "&limit=1");
 	CHECK_INT(json_object_array_length(at("/stacks")), 1);
 	check_amounts("", SLOTS, 6300, 1500, 108);
