@@ -67,6 +67,17 @@ pull_new_stacks(struct stacks **s)
 	return *s != NULL ? NULL : err_nomem();
 }
 
+/* Is a body of this form?  A source may have had another one before. */
+static bool
+pull_is(const struct buf *b, const struct err *(*parse)(struct stacks *s,
+    const void *data, size_t n))
+{
+	const struct foreign *f = b->len > 0 ?
+	    foreign_guess(b->data, b->len) : NULL;
+
+	return f != NULL && f->parse == parse;
+}
+
 /* ---- heap dumps ---- */
 
 static void
@@ -129,14 +140,6 @@ heap_is_whole(const struct buf *b)
 	return last != NULL && last + 18 < (const char *)b->data + b->len;
 }
 
-static bool
-heap_is_dump(const struct buf *b)
-{
-	const struct foreign *f = b->len > 0 ?
-	    foreign_guess(b->data, b->len) : NULL;
-
-	return f != NULL && f->parse == heap_parse;
-}
 
 /* What was allocated since the dump before: all that the process has, where
  * it is another one. */
@@ -184,7 +187,7 @@ pull_heap(struct pulling *g)
 	if (e == NULL)
 		e = heap_put_types(&h, g->stock, HEAP_INUSE);
 	if (e == NULL && heap_sum(&h, HEAP_ALLOC_SPACE) > 0 &&
-	    heap_is_dump(&g->before))
+	    pull_is(&g->before, heap_parse))
 		e = heap_flow(g, &h);
 	heap_fini(&h);
 	return e;
@@ -273,7 +276,7 @@ pprof_flow(struct pulling *g, const struct stacks *now)
 	const struct err *e = NULL;
 	uint64_t shrunk = 0, all = 0;
 
-	if (g->before.len > 0)
+	if (pull_is(&g->before, pprof_parse))
 		e = pprof_of(g, &g->before, &before);
 	if (e == NULL)
 		e = stacks_less(&g->flow, now, before, pprof_take_more, NULL,
