@@ -53,6 +53,7 @@ struct object_event {
 };
 
 #define EVENT_COPY_WORDS 1024 /* at most, but for deep ones */
+#define EVENT_COPY_HEAD 24    /* bytes of it before them */
 
 /* The stack from the frame `lacks` on, in words behind the frames. */
 struct event_copy {

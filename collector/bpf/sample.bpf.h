@@ -232,12 +232,13 @@ fill_copy(struct unwind_scratch *s, __u64 frames)
 	to[0] = sp;
 	to[1] = s->walk.lacking.bp;
 	to[2] = s->walk.di;
-	n = copy_pages((char *)(to + 3), sp, s->stack_end, COPY_PAGES);
+	n = copy_pages((char *)to + EVENT_COPY_HEAD, sp, s->stack_end,
+	    COPY_PAGES);
 	if (n == 0)
 		return 0;
 	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
 	    EVENT_COPY;
-	return n + 24;
+	return n + EVENT_COPY_HEAD;
 }
 
 /* An event with a deep copy: as it is sent. */
@@ -314,7 +315,7 @@ send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 	}
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
 		wake = BPF_RB_FORCE_WAKEUP;
-	sp = s->walk.lacking.sp + copied - 16;
+	sp = s->walk.lacking.sp + copied - EVENT_COPY_HEAD;
 	if (!send_deep(s, size, sp, wake, &r))
 		r = bpf_ringbuf_output(&ring, e, size, wake);
 	if (r == 0)

@@ -72,7 +72,7 @@ sampler_event(void *arg, const void *data, size_t size)
 	if (size < head || e->type >= SAMPLER_TYPES_MAX ||
 	    (size - head) / sizeof(e->frames[0]) <
 	    (size_t)e->n_kernel + e->n_user +
-	    ((e->flags & EVENT_COPY) != 0 ? 3 : 0)) {
+	    ((e->flags & EVENT_COPY) != 0 ? EVENT_COPY_HEAD / 8 : 0)) {
 		s->types[size < head || e->type >= SAMPLER_TYPES_MAX ? 0 :
 		    e->type].malformed++;
 		return;
