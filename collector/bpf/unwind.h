@@ -60,11 +60,14 @@ enum unwind_kind {
 	                * function aligns its stack */
 	UNWIND_DI,     /* sp + 8 cfa; the return address is in rdi, which only a
 	                * leaf's is known: vfork() keeps it from its child */
+	UNWIND_SP_FAR, /* sp + 8 (cfa + UNWIND_CFA_FAR): frames of 512 KiB and
+	                * more, which rustc's driver has */
 	UNWIND_KINDS
 };
 
 #define UNWIND_CFA_ZERO 0x8000
 #define UNWIND_CFA_MAX 0xffff
+#define UNWIND_CFA_FAR (UNWIND_CFA_MAX + 1)
 #define UNWIND_BP_SAME 0
 #define UNWIND_BP_MAX 254   /* else: the caller's bp is at CFA - 8 bp */
 #define UNWIND_BP_AT_BP 255 /* it is at *bp */

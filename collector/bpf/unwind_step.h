@@ -178,6 +178,8 @@ unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 
 	if (kind == UNWIND_SP)
 		return s->sp + 8 * n;
+	if (kind == UNWIND_SP_FAR)
+		return s->sp + 8 * (n + UNWIND_CFA_FAR);
 	if (kind == UNWIND_BP)
 		return s->bp + 8 * n;
 	if (kind == UNWIND_R10 && !s->is_caller && s->r10 != 0)

@@ -481,13 +481,19 @@ eh_kind(uint64_t reg)
 static bool
 eh_row_cfa(const struct eh_state *s, struct unwind_row *row)
 {
+	int64_t cell = s->cfa_offset / 8;
+
 	if (s->cfa_expr != NULL)
 		return eh_plt(s, row) || eh_memory(s, row);
 	row->kind = eh_kind(s->cfa_reg);
+	if (row->kind == UNWIND_SP && cell >= UNWIND_CFA_FAR) {
+		row->kind = UNWIND_SP_FAR;
+		cell -= UNWIND_CFA_FAR;
+	}
 	if (row->kind == UNWIND_UNSUPPORTED || s->cfa_offset < 0 ||
-	    s->cfa_offset % 8 != 0 || s->cfa_offset / 8 > UNWIND_CFA_MAX)
+	    s->cfa_offset % 8 != 0 || cell > UNWIND_CFA_MAX)
 		return false;
-	row->cfa = (uint16_t)(s->cfa_offset / 8);
+	row->cfa = (uint16_t)cell;
 	return true;
 }
 

@@ -160,6 +160,10 @@ their_cfa(Dwarf_Frame *f, struct unwind_row *row)
 		offset += 8 * UNWIND_CFA_ZERO;
 		n = 1;
 	}
+	if (row->kind == UNWIND_SP && offset / 8 >= UNWIND_CFA_FAR) {
+		row->kind = UNWIND_SP_FAR;
+		offset -= 8 * UNWIND_CFA_FAR;
+	}
 	row->cfa = (__u16)(offset / 8);
 	return n == 1 && offset >= 0 && offset / 8 <= UNWIND_CFA_MAX;
 }

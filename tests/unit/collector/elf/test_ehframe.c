@@ -94,7 +94,7 @@ row(const struct ehframe_rows *r, size_t i)
 {
 	static const char *const kinds[UNWIND_KINDS] = {"none", "sp", "bp",
 	    "plt", "at-sp", "at-bp", "signal", "stop", "unsupported",
-	    "go", "r10", "di"};
+	    "go", "r10", "di", "sp-far"};
 	static char text[64];
 
 	if (i >= r->n)
@@ -122,6 +122,26 @@ TEST(frame_pointer_function)
 	CHECK_STR(row(&r, 2), "104 bp 2 2");
 	CHECK_STR(row(&r, 3), "13f sp 1 0");
 	CHECK_STR(row(&r, 4), "140 none 0 0");
+	free(r.rows);
+}
+
+/* rustc's driver has a frame of 540,080 bytes. */
+TEST(large_frames)
+{
+	struct section s = {0};
+	struct ehframe_rows r;
+
+	begin_fde(&s, put_cie(&s, "zR"), 0, 0x20);
+	PUT(&s, 0x0e, 0xf8, 0xff, 0x1f, 0x41, 0x0e, 0x80, 0x80, 0x20, 0x41,
+	    0x0e, 0xb0, 0xfb, 0x20, 0x41, 0x0e, 0xf8, 0xff, 0x3f, 0x41,
+	    0x0e, 0x80, 0x80, 0x40);
+	entry_end(&s);
+	CHECK_INT(read_section(&s, true, &r), EHFRAME_OK);
+	CHECK_STR(row(&r, 0), "0 sp 65535 0");
+	CHECK_STR(row(&r, 1), "1 sp-far 0 0");
+	CHECK_STR(row(&r, 2), "2 sp-far 1974 0");
+	CHECK_STR(row(&r, 3), "3 sp-far 65535 0");
+	CHECK_STR(row(&r, 4), "4 unsupported 0 0");
 	free(r.rows);
 }
 
@@ -342,6 +362,7 @@ int
 main(void)
 {
 	RUN(frame_pointer_function);
+	RUN(large_frames);
 	RUN(state_is_remembered);
 	RUN(expressions);
 	RUN(signal_frame);

@@ -26,7 +26,8 @@ static const struct unwind_row made[] = {
     {0x1a00, 0, UNWIND_GO, 0},
     {0x1b00, 0, UNWIND_R10, 0},
     {0x1c00, 0, UNWIND_DI, 0},
-    {0x1c80, 1, UNWIND_DI, 0}};
+    {0x1c80, 1, UNWIND_DI, 0},
+    {0x1d00, 4, UNWIND_SP_FAR, 2}};
 
 #define B (STACK + 128) /* bp, and the return address above it */
 #define R (B + 8)
@@ -106,6 +107,19 @@ TEST(linkage_table)
 	set(STACK + 72, AT(0x1020));
 	CHECK_INT(unwind_step(&s), 0);
 	CHECK_INT(s.ip, AT(0x1020));
+}
+
+TEST(frame_of_more_than_half_a_megabyte)
+{
+	struct unwind_state s = begin(AT(0x1d10));
+
+	s.sp = STACK + 64 - 8 * UNWIND_CFA_FAR;
+	set(STACK + 64 + 16, 0x1234);
+	set(STACK + 64 + 24, AT(0x1410) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1410) + 1);
+	CHECK_INT(s.sp, STACK + 64 + 32);
+	CHECK_INT(s.bp, 0x1234);
 }
 
 /* Before it is aligned the CFA is in a register, whose value in a caller is not
@@ -667,6 +681,7 @@ main(void)
 	RUN(rules);
 	RUN(return_address_is_behind_the_call);
 	RUN(linkage_table);
+	RUN(frame_of_more_than_half_a_megabyte);
 	RUN(stack_that_is_being_aligned);
 	RUN(return_address_in_a_register);
 	RUN(aligned_stack);
