@@ -82,15 +82,32 @@ met_add(struct engine *s, struct met *m, const struct sample_event *e,
 	return true;
 }
 
-/* The address in no mapping at which the walk ended; 0: at another end. */
-static uint64_t
-second_strange(const struct sample_event *out, enum unwind_copy_end end)
+static bool
+met_has(const struct met *m, uint64_t addr)
 {
+	const struct unwind_mapping *u = m->mappings;
+
+	for (; u < m->mappings + m->n; u++)
+		if (addr >= u->start &&
+		    addr - u->start < (uint64_t)u->pages << 12)
+			return true;
+	return false;
+}
+
+/* The address in no mapping that was met at which the walk ended; 0: at another
+ * end.  The error does not tell: behind a guess it is the guess's. */
+static uint64_t
+second_strange(const struct met *m, const struct sample_event *out,
+    enum unwind_copy_end end)
+{
+	uint64_t addr;
+
 	if (end == UNWIND_COPY_LACKS && out->table == UNWIND_NO_TABLE)
 		return event_frame(out, out->lacks) - (out->lacks > 0);
-	if (end == UNWIND_COPY_DONE && out->error == BROKEN_NO_MAPPING)
-		return event_frame(out, out->n_user - 1u) - 1;
-	return 0;
+	if (end != UNWIND_COPY_DONE || out->error == BROKEN_NOT)
+		return 0;
+	addr = event_frame(out, out->n_user - 1u) - (out->n_user > 1);
+	return met_has(m, addr) ? 0 : addr;
 }
 
 /* Walks on as far as there are mappings and rows: each mapping is looked for
@@ -107,7 +124,7 @@ second_walk(struct engine *s, struct met *m, const struct sample_event *e,
 	do {
 		l.n = m->n;
 		end = unwind_copy_walk(s->kernel, &l, e, size, out);
-		addr = second_strange(out, end);
+		addr = second_strange(m, out, end);
 	} while (addr != 0 && met_add(s, m, e, addr));
 	return end;
 }

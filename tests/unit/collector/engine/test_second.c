@@ -42,6 +42,7 @@ static struct {
 	struct unwind_table tables[UNWIND_TABLES];
 	struct unwind_region regions[UNWIND_REGIONS];
 	uint32_t table, offset; /* asked for */
+	uint32_t before;        /* table that was asked for before it */
 	unsigned questions, released, reads;
 } k;
 
@@ -118,6 +119,7 @@ fake_ask(void *arg, uint32_t table, int fd, uint64_t size, uint32_t offset)
 {
 	(void)arg;
 	CHECK(fd >= 0 && size > 0);
+	k.before = k.table;
 	k.table = table;
 	k.offset = offset;
 	k.questions++;
@@ -197,8 +199,24 @@ own_event(const struct bench *t, size_t *size)
 	return &e;
 }
 
-/* The child's answer: all of the file's code is of frames of a word, up to
- * the row of root_function(), where threads begin. */
+/* The child's answer: these rows are all of the file's. */
+static void
+answer_rows(struct bench *t, uint32_t table, const struct unwind_row *rows,
+    size_t n)
+{
+	struct symbols_rows r = {.base = 0, .regions = 1, .shift = 31,
+	    .n = (uint32_t)n, .fd = memfd_create("rows", MFD_ALLOW_SEALING)};
+
+	CHECK(write(r.fd, rows, n * sizeof(rows[0])) ==
+	    (ssize_t)(n * sizeof(rows[0])));
+	CHECK(fcntl(r.fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK |
+	    F_SEAL_GROW | F_SEAL_WRITE) == 0);
+	unwind_tables_answer(t->s.tables, table, &r, t->s.now_ns);
+	close(r.fd);
+}
+
+/* All of the file's code is of frames of a word, up to the row of
+ * root_function(), where threads begin. */
 static void
 answer(struct bench *t)
 {
@@ -206,14 +224,8 @@ answer(struct bench *t)
 	    ((uintptr_t)root_function - (uintptr_t)leaf_function));
 	struct unwind_row rows[] = {{0, 1, UNWIND_SP, 0},
 	    {root, 0, UNWIND_STOP, 0}, {root + 2, 1, UNWIND_SP, 0}};
-	struct symbols_rows r = {.base = 0, .regions = 1, .shift = 31,
-	    .n = 3, .fd = memfd_create("rows", MFD_ALLOW_SEALING)};
 
-	CHECK(write(r.fd, rows, sizeof(rows)) == sizeof(rows));
-	CHECK(fcntl(r.fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK |
-	    F_SEAL_GROW | F_SEAL_WRITE) == 0);
-	unwind_tables_answer(t->s.tables, k.table, &r, t->s.now_ns);
-	close(r.fd);
+	answer_rows(t, k.table, rows, 3);
 }
 
 static uint64_t
@@ -270,6 +282,32 @@ TEST(a_sample_waits_for_its_rows)
 	take(t); /* those that come later go at once */
 	CHECK_INT(stored(t), 2);
 	CHECK_INT(t->s.second.held.len, 0);
+	bench_free(t);
+}
+
+/* Code without rows that keeps frame pointers was called from another file,
+ * which no walk has met before. */
+TEST(behind_a_guess_another_file_is_met)
+{
+	static const struct unwind_row none[] = {{0, 0, UNWIND_NONE, 0}},
+	    stop[] = {{0, 0, UNWIND_STOP, 0}};
+	struct bench *t = bench_new();
+	size_t size;
+	struct sample_event *e = own_event(t, &size);
+	struct event_copy *c = (void *)&e->frames[1];
+
+	c->bp = SP + 8;
+	c->words[1] = 0;
+	c->words[2] = (uintptr_t)getpid + 1;
+	CHECK(second_take(&t->s, e, size));
+	unwind_tables_pump(t->s.tables, t->s.now_ns);
+	CHECK_INT(k.questions, 2); /* the other one ahead */
+	answer_rows(t, k.before, none, 1);
+	answer_rows(t, k.table, stop, 1);
+	second_try(&t->s, false);
+	CHECK_INT(stored(t), 1);
+	CHECK_INT(t->s.profiles[0].now.broken[BROKEN_NO_ROW], 0);
+	CHECK_INT(depth(t), 2);
 	bench_free(t);
 }
 
@@ -393,6 +431,7 @@ int
 main(void)
 {
 	RUN(a_sample_waits_for_its_rows);
+	RUN(behind_a_guess_another_file_is_met);
 	RUN(a_sample_does_not_wait_for_ever);
 	RUN(what_lacks_rows_is_asked_for_without_a_walk);
 	RUN(none_is_left_behind_in_a_slot_that_is_over);
