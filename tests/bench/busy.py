@@ -8,7 +8,9 @@ Prints "NAME NUMBER" lines, and for people lines that begin with "#".
 
 A stack is whole when it leads from where its thread began: from the code
 that starts a program or a thread.  One that does not must bear a mark, a
-frame of kind 8.
+frame of kind 8.  A thread whose memory is gone, since it ends or executes
+another program, has no user stack: what is marked so, with kernel frames that
+say it, is whole, and counted by itself ("ending").
 """
 import collections
 import re
@@ -20,10 +22,17 @@ import mlb  # noqa: E402
 MARK = 8
 # One of a stack's first three frames: who runs main, a thread's function or
 # the loader; the C library's has no name before its symbols are read.
+# Go begins its goroutines and threads, and the stacks of its runtime, by
+# functions of its own.
 ROOT = re.compile(r'^(_start|_dl_start|_dl_init|__libc_start_main.*|'
-                  r'__libc_start_call_main|__GI___clone.*|clone3?|'
+                  r'__libc_start_call_main|(__GI_)?_*clone3?|'
                   r'start_thread|main|ret_from_fork.*|'
+                  r'runtime\.(goexit|mstart|mcall|morestack|rt0_go|'
+                  r'systemstack|asmcgocall)(\.abi0)?|'
                   r'(libc|ld-linux-x86-64)\.so\.\d\+0x.*)$')
+ENDING = '[no user memory]'
+ENDS = re.compile(r'^(do_exit|do_group_exit|bprm_execve|'
+                  r'do_execveat_common.*|begin_new_exec|load_elf_binary)$')
 OTHERS = '(exited)'
 
 
@@ -58,8 +67,10 @@ class Stacks:
 
 
 def judge(frames):
-    """'whole', or the mark, or '' when there is neither."""
+    """'whole', ENDING, the mark, or '' when there is none of these."""
     marks = [f[1] for f in frames if f[0] == MARK]
+    if marks == [ENDING] and any(ENDS.match(f[1]) for f in frames):
+        return ENDING
     if marks:
         return marks[0]
     return 'whole' if any(ROOT.match(f[1]) for f in frames[:3]) else ''
@@ -72,7 +83,7 @@ def main():
     odd = collections.Counter()
     marks = collections.Counter()
     counters = collections.Counter()
-    rates, total, exited, maps = [], 0, 0, 0
+    rates, total, exited, maps, ending = [], 0, 0, 0, 0
     slots = set()
     for payload in payloads(sys.argv[1]):
         batch = mlb.Batch(payload)
@@ -99,6 +110,9 @@ def main():
             for node, value in block['entries']:
                 of, frames = stacks.of(node)
                 said = judge(frames)
+                if said == ENDING:
+                    ending += value if late else 0
+                    said = 'whole'
                 if late:
                     total += value
                     marks[said or 'unmarked'] += value
@@ -117,6 +131,7 @@ def main():
     report(judged, early, odd, marks)
     print('all', total)
     print('exited', exited)
+    print('ending', ending)
     print('unmarked_host', marks['unmarked'])
     print('maps_kb', maps // 1024)
     print('broken', total - marks['whole'] - marks['unmarked'])

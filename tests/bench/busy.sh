@@ -130,8 +130,7 @@ begin_mariadb() {
 		--bind-address=127.0.0.1 --socket="$data/socket" \
 		--innodb-flush-log-at-trx-commit=0
 	answers "$port"
-	loads+=("python3 tests/kinds/load.py sql mariadb --no-defaults -h 127.0.0.1
-		-P $port -u root")
+	loads+=("bash tests/bench/busy_load.sh mariadb $port")
 }
 # Those that are a program of their own: it is the load, too.
 begin_rocksdb() {
@@ -163,10 +162,11 @@ cpu_ms() { # user + system time of processes
 		awk -v hz="$(getconf CLK_TCK)" '{ n += $12 + $13 }
 			END { printf "%d", 1000 * n / hz }'
 }
-pss_kb() {
+pss_kb() { # without BPF maps that they have mapped: busy_maps is of those
 	local p
-	for p in "$@"; do cat "/proc/$p/smaps_rollup" 2>/dev/null; done |
-		awk '/^Pss:/ { n += $2 } END { print n + 0 }'
+	for p in "$@"; do cat "/proc/$p/smaps" 2>/dev/null; done |
+		awk '/^[0-9a-f]+-[0-9a-f]+ / { map = /anon_inode:bpf-map/ }
+			/^Pss:/ && !map { n += $2 } END { print n + 0 }'
 }
 now_ms() { date +%s%3N; }
 percent() { awk -v c="$1" -v ms="$2" 'BEGIN { printf "%.3f", 100 * c / ms }'; }
@@ -235,8 +235,10 @@ comes 120 grep -q ^http "$build/busy.out" ||
 daemon=$(started memlensd)
 # What is of a whole slot is of three seconds and more after this.
 sleep $(($(date +%s) % 10 <= 7 ? 7 - $(date +%s) % 10 : 17 - $(date +%s) % 10))
+loaders=()
 for load in "${loads[@]}"; do
-	begin "${as_nobody[@]}" $load >/dev/null 2>&1
+	begin "${as_nobody[@]}" $load >/dev/null 2>>"$RUN/log/load"
+	loaders+=("$last")
 done
 loaded=$(date +%s)
 end=$((SECONDS + seconds))
@@ -255,6 +257,14 @@ kill $watcher
 echo "busy: load $(cut -d ' ' -f 1-3 /proc/loadavg);" \
 	"$(curl -s "http://127.0.0.1:$port/api/v1/health" | jq -c '{status,
 	why: [.sources[]? | select(.state != "attached")]}')"
+failed=0
+for ((i = 0; i < ${#loads[@]}; i++)); do
+	kill -0 "${loaders[i]}" 2>/dev/null || {
+		echo "busy: a load has ended:" ${loads[i]} >&2
+		tail -n 3 "$RUN/log/load" | cut -c 1-300 >&2
+		failed=1
+	}
+done
 kill -TERM $run
 wait $run 2>/dev/null
 run=
@@ -262,7 +272,6 @@ python3 tests/bench/busy.py "$RUN/recording" "$loaded" "${databases[@]}" \
 	>"$RUN/numbers" || exit 1
 grep '^#' "$RUN/numbers"
 number() { awk -v n="$1" '$1 == n { print $2 }' "$RUN/numbers"; }
-failed=0
 for name in "${databases[@]}"; do
 	row "busy_whole_$name" "$(number "whole_$name")" "% of its stacks" \
 		goal 99.9
@@ -276,6 +285,8 @@ row busy_unmarked_host "$(number unmarked_host)" samples "of the host" \
 	"$(number all)"
 row busy_exited "$(number exited)" samples "of the host" "$(number all)"
 row busy_broken "$(number broken)" samples "of the host" "$(number all)"
+row busy_ending "$(number ending)" "samples, whole" "of the host" \
+	"$(number all)"
 row busy_rate_least "$(number rate_least)" Hz goal 99
 row busy_rate "$(number rate)" Hz goal 99
 row busy_ticks "$(number ticks)" "a second and CPU" rate "$(number rate)"

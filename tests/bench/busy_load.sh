@@ -4,6 +4,7 @@
 #	busy_load.sh compile FOLDER         g++, clang++ and rustc in turn
 #	busy_load.sh browse FOLDER          Chromium, headless, a heavy page
 #	busy_load.sh sqlite PROGRAM FILE    statements for the sqlite3 command
+#	busy_load.sh mariadb PORT           inserts, ranges and sums of root's
 #	busy_load.sh memcached PORT         sets and gets, by hundreds
 set -u
 what=${1:?what}
@@ -80,6 +81,19 @@ sqlite() {
 		SELECT count(*), max(s) FROM t WHERE v BETWEEN 100 AND 300;
 		DELETE FROM t WHERE k < (SELECT max(k) FROM t) - 20000;'
 	} | "$1" "$2"
+}
+
+mariadb() {
+	{
+		echo 'CREATE DATABASE IF NOT EXISTS work; USE work;
+		CREATE TABLE t (k INT AUTO_INCREMENT PRIMARY KEY, v INT,
+			s VARCHAR(80), KEY (v)) ENGINE=InnoDB;'
+		yes 'INSERT INTO t (v, s) SELECT RAND() * 10000, MD5(RAND())
+			FROM seq_1_to_50;
+		SELECT COUNT(*), MAX(s) FROM t WHERE v BETWEEN 100 AND 300;
+		DELETE FROM t ORDER BY k LIMIT 40;
+		SELECT SUM(CRC32(seq)) FROM seq_1_to_900;'
+	} | command mariadb --no-defaults -h 127.0.0.1 -P "$1" -u root
 }
 
 memcached() {
