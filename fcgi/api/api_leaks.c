@@ -200,11 +200,15 @@ leaks_find(struct leaks_page *p, struct store *s)
 
 /* ---- the answer ---- */
 
+/* Not a number: nobody knows. */
 static void
 leaks_put_real(struct writer *w, const char *key, double v)
 {
 	writer_key(w, key);
-	writer_decimal(w, (int128)llround(v * 1e6), 6);
+	if (isnan(v))
+		writer_null(w);
+	else
+		writer_decimal(w, (int128)llround(v * 1e6), 6);
 }
 
 static void
@@ -212,20 +216,19 @@ leaks_put_trend(struct writer *w, const struct leaks *l,
     const struct leak *k, const struct trend *t)
 {
 	const double *value = k != NULL ? k->value : l->total;
-	double first = 0, last = 0;
-	bool any = false;
+	double first = NAN, last = NAN;
+	bool known = t->state != TREND_UNKNOWN;
 
 	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++) {
 		if (!l->has[i])
 			continue;
-		first = any ? first : value[i];
+		first = isnan(first) ? value[i] : first;
 		last = value[i];
-		any = true;
 	}
 	writer_key_str(w, "state", trend_state_name(t->state));
-	leaks_put_real(w, "slope", t->slope);
-	leaks_put_real(w, "slope_low", t->low);
-	leaks_put_real(w, "slope_high", t->high);
+	leaks_put_real(w, "slope", known ? t->slope : NAN);
+	leaks_put_real(w, "slope_low", known ? t->low : NAN);
+	leaks_put_real(w, "slope_high", known ? t->high : NAN);
 	leaks_put_real(w, "first", first);
 	leaks_put_real(w, "last", last);
 	leaks_put_real(w, "gained", last - first);

@@ -470,6 +470,14 @@ TEST(nothing_is_said_of_nobody)
 	CHECK_STR(text("/by"), "no data");
 	CHECK_INT(json_object_array_length(at("/suspects")), 0);
 	CHECK_STR(text("/total/state"), "unknown");
+	/* and no data is not 0 */
+	CHECK(at("/total") != NULL && at("/total/slope") == NULL);
+	CHECK(at("/total/first") == NULL && at("/total/gained") == NULL);
+	CHECK(at("/resident/last") == NULL);
+	ask("db", SLOTS - 6); /* a moment alone: no slope, but what there is */
+	CHECK_STR(text("/total/state"), "unknown");
+	CHECK(at("/total/slope") == NULL);
+	CHECK(number("/total/first") > 0);
 }
 
 int
