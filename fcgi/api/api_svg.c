@@ -58,6 +58,8 @@ svg_page_put_range(struct buf *out, const struct profile_page *page)
 	known = profile_samples(page->profile, 0, &samples);
 	amount_put(out, profile_page_units(page->profile),
 	    page->profile->nodes[0].total, known ? &samples : NULL);
+	if (page->profile->kind == SERIES_STOCK && page->profile->slots > 0)
+		buf_printf(out, " on average");
 }
 
 const struct err *

@@ -557,6 +557,8 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 		amount_put(out, profile_page_units(p), page->flame->before,
 		    known ? &samples : NULL);
 	}
+	if (p->kind == SERIES_STOCK && p->slots > 0)
+		buf_printf(out, " on average");
 	if (page->calibrate && page->measured > 0)
 		buf_printf(out, "   CALIBRATED: scaled by %.3f to the CPU time "
 		    "that the kernel counted",

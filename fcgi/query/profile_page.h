@@ -79,7 +79,8 @@ void profile_page_put_samples(struct writer *w, const char *key, bool known,
     int128 n);
 
 /* "cpu{service="x"}   2026-11-21 10:00:00 to ... UTC   12.465 s, 1,234
- * samples", as headings have it, with focus and ignore; NUL-terminated. */
+ * samples", as headings have it, of a stock "5,000 bytes on average", with
+ * focus and ignore; NUL-terminated. */
 void profile_page_put_title(struct buf *out, const struct profile_page *page);
 
 /* For pages that ask several times: from a page with selector, range and

@@ -23,6 +23,13 @@ check "heap_v2" js 'd.types.map(t => t.name).sort().join() ===
     "inuse_objects,inuse_space"'
 check "heap_v2: objects" has 'inuse_objects{service="dump"}' 5
 check "heap_v2: bytes" has 'inuse_space{service="dump"}' 50000
+of="query=$(enc 'inuse_space{service="dump"}')&from=1700000000&until=1700000040"
+get GET "/api/v1/flamegraph.svg?$of"
+check "a picture says that they are an average" grep -q \
+	'UTC   50,000 bytes on average</text>' "$T/body"
+get GET "/api/v1/diff.svg?$of&normalise=time"
+check "that of a difference, too" grep -q \
+	'A: .* UTC, 50,000 bytes on average   B: .*50,000 bytes on average' "$T/body"
 printf 'heap profile: 1: 2 [3: 4] @ heapprofile\n5: 9 [6: 10] @ 0x1\n' \
 	>"$T/gperftools"
 ingest gperftools "name=gperf&$at&format=gperftools"
