@@ -1,27 +1,16 @@
 /*
- * Runs the tree: statements one after the other, expressions to values.
+ * From expressions of the tree to values; functions are called.
  */
 #include <string.h>
 
 #include "fcgi/starlark/star_private.h"
 
-enum star_flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
-
-struct star_frame {
-	struct star_scope *scope;
-	struct star_value result; /* of FLOW_RETURN */
-};
-
-static struct star_value eval(struct star *s, struct star_scope *scope,
-    const struct star_node *n);
 static void eval_nest(struct star *s);
-static enum star_flow exec(struct star *s, struct star_frame *f,
-    const struct star_node *n);
 
 /* ---- names ---- */
 
-static struct star_value
-eval_key(const struct star_text *text)
+struct star_value
+star_key(const struct star_text *text)
 {
 	return (struct star_value){.kind = STAR_TEXT, .text = text};
 }
@@ -44,8 +33,8 @@ eval_name(struct star *s, const struct star_scope *scope,
 }
 
 /* To a name, to names from a list, or to an item. */
-static void
-eval_assign(struct star *s, struct star_scope *scope,
+void
+star_assign(struct star *s, struct star_scope *scope,
     const struct star_node *target, struct star_value v)
 {
 	struct star_list items;
@@ -53,19 +42,19 @@ eval_assign(struct star *s, struct star_scope *scope,
 	size_t i = 0;
 
 	if (target->op == OP_NAME) {
-		star_set(s, scope->names, eval_key(target->text), v);
+		star_set(s, scope->names, star_key(target->text), v);
 	} else if (target->op == OP_TUPLE || target->op == OP_LIST) {
 		if (!star_items(s, v, &items) && v.kind != STAR_UNKNOWN)
 			star_say(s, scope->module, target->line,
 			    "this is no list");
 		for (const struct star_node *n = target->a; n != NULL;
 		     n = n->next, i++)
-			eval_assign(s, scope, n, i < items.n ? items.items[i]
+			star_assign(s, scope, n, i < items.n ? items.items[i]
 							     : star_unknown());
 	} else if (target->op == OP_INDEX) {
-		of = eval(s, scope, target->a);
+		of = star_eval(s, scope, target->a);
 		if (of.kind == STAR_DICT)
-			star_set(s, of.dict, eval(s, scope, target->b), v);
+			star_set(s, of.dict, star_eval(s, scope, target->b), v);
 		else
 			star_say(s, scope->module, target->line,
 			    "what this changes is not known");
@@ -127,7 +116,7 @@ eval_bound(struct star *s, struct star_scope *scope,
 
 	if (n == NULL)
 		return absent;
-	v = eval(s, scope, n);
+	v = star_eval(s, scope, n);
 	if (v.kind != STAR_INT)
 		return absent;
 	v.i += v.i < 0 ? size : 0;
@@ -138,7 +127,7 @@ static struct star_value
 eval_slice(struct star *s, struct star_scope *scope,
     const struct star_node *n)
 {
-	struct star_value of = eval(s, scope, n->a), out;
+	struct star_value of = star_eval(s, scope, n->a), out;
 	int64_t size, from, to;
 
 	if (of.kind != STAR_TEXT && of.kind != STAR_LIST &&
@@ -171,7 +160,7 @@ eval_list(struct star *s, struct star_scope *scope,
 							      : STAR_TUPLE);
 
 	for (const struct star_node *i = n->a; i != NULL; i = i->next)
-		star_add(s, out.list, eval(s, scope, i));
+		star_add(s, out.list, star_eval(s, scope, i));
 	return out;
 }
 
@@ -182,8 +171,8 @@ eval_dict(struct star *s, struct star_scope *scope,
 	struct star_value out = star_dict(s, STAR_DICT), key;
 
 	for (const struct star_node *i = n->a; i != NULL; i = i->next) {
-		key = eval(s, scope, i->a);
-		star_set(s, out.dict, key, eval(s, scope, i->b));
+		key = star_eval(s, scope, i->a);
+		star_set(s, out.dict, key, star_eval(s, scope, i->b));
 	}
 	return out;
 }
@@ -199,15 +188,16 @@ eval_clause(struct star *s, struct star_scope *scope,
 
 	if (clause == NULL) {
 		if (item->op == OP_PAIR) {
-			key = eval(s, scope, item->a);
-			star_set(s, out.dict, key, eval(s, scope, item->b));
+			key = star_eval(s, scope, item->a);
+			star_set(s, out.dict, key,
+			    star_eval(s, scope, item->b));
 		} else {
-			star_add(s, out.list, eval(s, scope, item));
+			star_add(s, out.list, star_eval(s, scope, item));
 		}
 		return;
 	}
 	eval_nest(s);
-	v = eval(s, scope, clause->b);
+	v = star_eval(s, scope, clause->b);
 	if (clause->op == OP_IF) {
 		if (v.kind == STAR_UNKNOWN)
 			star_say(s, scope->module, clause->line,
@@ -221,7 +211,7 @@ eval_clause(struct star *s, struct star_scope *scope,
 		star_say(s, scope->module, clause->line,
 		    "what this goes through is not known");
 	for (size_t i = 0; i < items.n; i++) {
-		eval_assign(s, scope, clause->a, items.items[i]);
+		star_assign(s, scope, clause->a, items.items[i]);
 		eval_clause(s, scope, clause->next, item, out);
 	}
 	s->nesting--;
@@ -248,7 +238,7 @@ static void
 eval_spread(struct star *s, struct star_scope *scope, struct star_call *c,
     const struct star_node *n)
 {
-	struct star_value v = eval(s, scope, n->a);
+	struct star_value v = star_eval(s, scope, n->a);
 	struct star_list items;
 
 	if (n->sign == 2 && v.kind == STAR_DICT) {
@@ -269,16 +259,16 @@ eval_call(struct star *s, struct star_scope *scope,
     const struct star_node *n)
 {
 	struct star_call c = {.module = scope->module, .line = n->line};
-	struct star_value f = eval(s, scope, n->a);
+	struct star_value f = star_eval(s, scope, n->a);
 
 	for (const struct star_node *i = n->b; i != NULL; i = i->next) {
 		if (i->sign != 0)
 			eval_spread(s, scope, &c, i);
 		else if (i->text != NULL)
-			star_set(s, &c.named, eval_key(i->text),
-			    eval(s, scope, i->a));
+			star_set(s, &c.named, star_key(i->text),
+			    star_eval(s, scope, i->a));
 		else
-			star_add(s, &c.args, eval(s, scope, i->a));
+			star_add(s, &c.args, star_eval(s, scope, i->a));
 	}
 	return star_apply(s, f, &c);
 }
@@ -304,7 +294,7 @@ eval_bind(struct star *s, const struct star_function *f,
 		    : star_field(s, &c->named, p->text->p);
 		if (v == NULL)
 			v = star_field(s, &f->defaults, p->text->p);
-		star_set(s, names, eval_key(p->text),
+		star_set(s, names, star_key(p->text),
 		    v != NULL ? *v : star_unknown());
 	}
 	for (; at < c->args.n; at++)
@@ -314,9 +304,9 @@ eval_bind(struct star *s, const struct star_function *f,
 			star_set(s, others.dict, c->named.pairs[i].key,
 			    c->named.pairs[i].value);
 	if (args != NULL && args->text != NULL)
-		star_set(s, names, eval_key(args->text), rest);
+		star_set(s, names, star_key(args->text), rest);
 	if (named != NULL)
-		star_set(s, names, eval_key(named->text), others);
+		star_set(s, names, star_key(named->text), others);
 }
 
 static struct star_value
@@ -324,15 +314,13 @@ eval_apply(struct star *s, const struct star_function *f,
     const struct star_call *c)
 {
 	struct star_scope *scope = star_alloc(s, sizeof(*scope));
-	struct star_frame frame = {scope, star_none()};
 
 	*scope = (struct star_scope){star_alloc(s, sizeof(*scope->names)),
 	    f->scope, f->scope->module};
 	eval_bind(s, f, c, scope->names);
 	if (f->node->op == OP_LAMBDA)
-		return eval(s, scope, f->node->b);
-	exec(s, &frame, f->node->b);
-	return frame.result;
+		return star_eval(s, scope, f->node->b);
+	return star_exec(s, scope, f->node->b);
 }
 
 struct star_value
@@ -356,8 +344,8 @@ star_apply(struct star *s, struct star_value f, struct star_call *c)
 	return v;
 }
 
-static struct star_value
-eval_function(struct star *s, struct star_scope *scope,
+struct star_value
+star_define(struct star *s, struct star_scope *scope,
     const struct star_node *n)
 {
 	struct star_function *f = star_alloc(s, sizeof(*f));
@@ -366,8 +354,8 @@ eval_function(struct star *s, struct star_scope *scope,
 	f->scope = scope;
 	for (const struct star_node *p = n->a; p != NULL; p = p->next)
 		if (p->a != NULL)
-			star_set(s, &f->defaults, eval_key(p->text),
-			    eval(s, scope, p->a));
+			star_set(s, &f->defaults, star_key(p->text),
+			    star_eval(s, scope, p->a));
 	return (struct star_value){.kind = STAR_FUNCTION, .function = f};
 }
 
@@ -388,15 +376,16 @@ static struct star_value
 eval_logic(struct star *s, struct star_scope *scope,
     const struct star_node *n)
 {
-	struct star_value v = eval(s, scope, n->op == OP_CHOOSE ? n->b : n->a);
+	struct star_value v = star_eval(s, scope,
+	    n->op == OP_CHOOSE ? n->b : n->a);
 
 	if (v.kind == STAR_UNKNOWN)
 		return v;
 	if (n->op == OP_NOT)
 		return star_bool(!star_is_true(v));
 	if (n->op == OP_CHOOSE)
-		return eval(s, scope, star_is_true(v) ? n->a : n->c);
-	return star_is_true(v) == (n->op == OP_AND) ? eval(s, scope, n->b)
+		return star_eval(s, scope, star_is_true(v) ? n->a : n->c);
+	return star_is_true(v) == (n->op == OP_AND) ? star_eval(s, scope, n->b)
 						    : v;
 }
 
@@ -420,22 +409,22 @@ eval_one(struct star *s, struct star_scope *scope, const struct star_node *n)
 	case OP_CALL:
 		return eval_call(s, scope, n);
 	case OP_DOT:
-		return eval_dot(s, scope, n, eval(s, scope, n->a));
+		return eval_dot(s, scope, n, star_eval(s, scope, n->a));
 	case OP_INDEX:
-		a = eval(s, scope, n->a);
-		return eval_index(s, scope, n, a, eval(s, scope, n->b));
+		a = star_eval(s, scope, n->a);
+		return eval_index(s, scope, n, a, star_eval(s, scope, n->b));
 	case OP_SLICE:
 		return eval_slice(s, scope, n);
 	case OP_UNARY:
-		return eval_unary(s, scope, n, eval(s, scope, n->a));
+		return eval_unary(s, scope, n, star_eval(s, scope, n->a));
 	case OP_BINARY:
-		a = eval(s, scope, n->a);
+		a = star_eval(s, scope, n->a);
 		return star_binary(s, scope->module, n->line, n->sign, a,
-		    eval(s, scope, n->b));
+		    star_eval(s, scope, n->b));
 	case OP_AND: case OP_OR: case OP_NOT: case OP_CHOOSE:
 		return eval_logic(s, scope, n);
 	case OP_LAMBDA:
-		return eval_function(s, scope, n);
+		return star_define(s, scope, n);
 	default:
 		return star_say(s, scope->module, n->line,
 		    "this is no value");
@@ -453,8 +442,8 @@ eval_nest(struct star *s)
 	star_end(s);
 }
 
-static struct star_value
-eval(struct star *s, struct star_scope *scope, const struct star_node *n)
+struct star_value
+star_eval(struct star *s, struct star_scope *scope, const struct star_node *n)
 {
 	struct star_value v;
 
@@ -464,204 +453,4 @@ eval(struct star *s, struct star_scope *scope, const struct star_node *n)
 	v = eval_one(s, scope, n);
 	s->nesting--;
 	return v;
-}
-
-/* ---- statements ---- */
-
-static void
-exec_assign(struct star *s, struct star_scope *scope,
-    const struct star_node *n)
-{
-	struct star_value v = eval(s, scope, n->b), old;
-	struct star_list items;
-
-	if (n->sign != '=') {
-		old = eval(s, scope, n->a);
-		/* what is added to a list is added to all that have it */
-		if (n->sign == '+' && old.kind == STAR_LIST &&
-		    star_items(s, v, &items)) {
-			for (size_t i = 0; i < items.n; i++)
-				star_add(s, old.list, items.items[i]);
-			return;
-		}
-		v = star_binary(s, scope->module, n->line, n->sign, old, v);
-	}
-	eval_assign(s, scope, n->a, v);
-}
-
-static enum star_flow
-exec_for(struct star *s, struct star_frame *f, const struct star_node *n)
-{
-	struct star_list items;
-	enum star_flow flow;
-
-	if (!star_items(s, eval(s, f->scope, n->b), &items))
-		star_say(s, f->scope->module, n->line,
-		    "what this goes through is not known");
-	for (size_t i = 0; i < items.n; i++) {
-		eval_assign(s, f->scope, n->a, items.items[i]);
-		flow = exec(s, f, n->c);
-		if (flow == FLOW_BREAK)
-			break;
-		if (flow == FLOW_RETURN)
-			return flow;
-	}
-	return FLOW_ON;
-}
-
-static enum star_flow
-exec_if(struct star *s, struct star_frame *f, const struct star_node *n)
-{
-	struct star_value v = eval(s, f->scope, n->a);
-
-	if (v.kind == STAR_UNKNOWN) {
-		star_say(s, f->scope->module, n->line,
-		    "a condition is not known");
-		return FLOW_ON;
-	}
-	return exec(s, f, star_is_true(v) ? n->b : n->c);
-}
-
-static void
-exec_load(struct star *s, const struct star_scope *scope,
-    const struct star_node *n)
-{
-	struct star_module *from = s->ops->load(s, scope->module, n->line,
-	    n->text->p);
-	const char *theirs;
-	struct star_value *v, name, got;
-
-	for (const struct star_node *i = n->a; i != NULL; i = i->next) {
-		if (i->a->op != OP_VALUE || i->a->value.kind != STAR_TEXT)
-			continue;
-		theirs = i->a->value.text->p;
-		name = i->text != NULL ? eval_key(i->text) : i->a->value;
-		v = from != NULL ? star_field(s, &from->names, theirs) : NULL;
-		got = v != NULL ? *v : from == NULL
-		    ? s->ops->missing(s, n->text->p, theirs)
-		    : star_say(s, scope->module, i->line,
-		        "%s does not define \"%s\"", n->text->p, theirs);
-		star_set(s, scope->names, name, got);
-	}
-}
-
-static enum star_flow
-exec_one(struct star *s, struct star_frame *f, const struct star_node *n)
-{
-	switch (n->op) {
-	case OP_ASSIGN:
-		exec_assign(s, f->scope, n);
-		break;
-	case OP_DO:
-		eval(s, f->scope, n->a);
-		break;
-	case OP_IF:
-		return exec_if(s, f, n);
-	case OP_FOR:
-		return exec_for(s, f, n);
-	case OP_DEF:
-		star_set(s, f->scope->names, eval_key(n->text),
-		    eval_function(s, f->scope, n));
-		break;
-	case OP_RETURN:
-		f->result = n->a != NULL ? eval(s, f->scope, n->a)
-					 : star_none();
-		return FLOW_RETURN;
-	case OP_BREAK:
-		return FLOW_BREAK;
-	case OP_CONTINUE:
-		return FLOW_CONTINUE;
-	case OP_LOAD:
-		exec_load(s, f->scope, n);
-		break;
-	default:
-		break;
-	}
-	return FLOW_ON;
-}
-
-static enum star_flow
-exec(struct star *s, struct star_frame *f, const struct star_node *n)
-{
-	enum star_flow flow = FLOW_ON;
-
-	for (; n != NULL && flow == FLOW_ON; n = n->next) {
-		s->path = f->scope->module->path;
-		s->line = n->line;
-		star_step(s, 1);
-		flow = exec_one(s, f, n);
-	}
-	return flow;
-}
-
-bool
-star_try(struct star *s, void (*fn)(void *arg), void *arg)
-{
-	jmp_buf *before = s->out, here;
-	unsigned depth = s->depth, nesting = s->nesting;
-	volatile bool fine = false;
-
-	if (setjmp(here) == 0) {
-		s->out = &here;
-		fn(arg);
-		fine = true;
-	}
-	s->out = before;
-	s->depth = depth;
-	s->nesting = nesting;
-	return fine;
-}
-
-struct star_file {
-	struct star *s;
-	struct star_module *module;
-	const char *p;
-	size_t n;
-};
-
-static void
-exec_file(void *arg)
-{
-	const struct star_file *f = arg;
-	struct star_scope *scope = star_alloc(f->s, sizeof(*scope));
-
-	*scope = (struct star_scope){&f->module->names, NULL, f->module};
-	exec(f->s, &(struct star_frame){scope, star_none()},
-	    star_parse(f->s, f->module, f->p, f->n));
-}
-
-bool
-star_run(struct star *s, struct star_module *m, const char *p, size_t n)
-{
-	struct star_file f = {s, m, p, n};
-	bool fine = star_try(s, exec_file, &f);
-
-	/* what is over is over for who asked for this file, too */
-	if (!fine && s->over != NULL && s->out != NULL)
-		star_end(s);
-	return fine;
-}
-
-const char *
-star_run_apart(struct star *s, struct star_module *m, const char *p, size_t n)
-{
-	struct star_file f = {s, m, p, n};
-	const char *why;
-	bool fine;
-
-	s->path = m->path;
-	s->line = 1;
-	if (s->arena.used + STAR_MEMORY_APART < STAR_MEMORY_MAX)
-		s->arena.limit = s->arena.used + STAR_MEMORY_APART;
-	if (s->steps + STAR_STEPS_APART < STAR_STEPS_MAX)
-		s->steps_max = s->steps + STAR_STEPS_APART;
-	fine = star_try(s, exec_file, &f);
-	s->arena.limit = STAR_MEMORY_MAX;
-	s->steps_max = STAR_STEPS_MAX;
-	if (fine)
-		return NULL;
-	why = s->over != NULL ? s->over : "";
-	s->over = NULL;
-	buf_clear(&s->scratch);
-	return why;
 }

@@ -71,6 +71,21 @@ struct star_node *star_parse(struct star *s, const struct star_module *m,
 struct star_value star_apply(struct star *s, struct star_value f,
     struct star_call *c);
 
+/* The value of an expression. */
+struct star_value star_eval(struct star *s, struct star_scope *scope,
+    const struct star_node *n);
+/* To a name, an item, or several of them at once. */
+void star_assign(struct star *s, struct star_scope *scope,
+    const struct star_node *target, struct star_value v);
+/* The function that a "def" or a lambda is. */
+struct star_value star_define(struct star *s, struct star_scope *scope,
+    const struct star_node *n);
+/* A name as the key of a dictionary. */
+struct star_value star_key(const struct star_text *text);
+/* Statements, to the value of the "return" that ends them; else None. */
+struct star_value star_exec(struct star *s, struct star_scope *scope,
+    const struct star_node *n);
+
 bool star_is_true(struct star_value v);
 bool star_is_equal(struct star *s, struct star_value a, struct star_value b);
 /* Of two texts, numbers or lists; others are as they come. */
