@@ -229,7 +229,7 @@ disk_load(struct disk_probe *p, const struct disk_probe_options *o)
 		    " (CAP_BPF and CAP_PERFMON are needed)" : "");
 	p->sums = (struct sums){p->bpf->bss->sums_cells,
 	    p->bpf->bss->sums_used, &p->bpf->bss->sums_large,
-	    &p->bpf->bss->sums_border, 0, false};
+	    &p->bpf->bss->sums_border, 0, false, 0};
 	disk_attach(p);
 	return NULL;
 }

@@ -66,7 +66,7 @@ pbft_load(struct pbft_probe *p, int64_t slot_ns)
 		    " (CAP_BPF and CAP_PERFMON are needed)" : "");
 	p->sums = (struct sums){p->bpf->bss->sums_cells,
 	    p->bpf->bss->sums_used, &p->bpf->bss->sums_large,
-	    &p->bpf->bss->sums_border, 0, false};
+	    &p->bpf->bss->sums_border, 0, false, 0};
 	return NULL;
 }
 

@@ -67,21 +67,25 @@ sums_take_all(struct sums *s, sums_fn *fn, void *arg)
 
 /* Where the open side has enough, the rest of its slot is summed on the other
  * one, as soon as that is empty.  What it has is taken at once: after the
- * slot's end it would be the next one's.  Its cells are given back later. */
+ * slot's end it would be the next one's.  Its cells are given back later: at
+ * another poll of the same slot, for the next one is summed there again. */
 void
 sums_poll(struct sums *s, sums_fn *fn, void *arg)
 {
 	uint64_t border = *s->border;
 	uint64_t now_ns = (uint64_t)clock_mono_ns();
+	bool last = now_ns + 2 * (now_ns - s->asked_ns) >= border;
 	uint32_t open = sums_side(border, now_ns);
 	__u32 *used = s->used;
 
+	s->asked_ns = now_ns;
 	if (now_ns + NEAR_NS >= border || now_ns < s->polled_ns + POLL_NS)
 		return; /* where a slot ends, that is taken first */
 	s->polled_ns = now_ns;
 	if (used[!open] > 0)
 		sums_sweep(s, !open, true, fn, arg);
-	if (used[!open] > 0 || (used[open] < ENOUGH && !*s->large))
+	if (used[!open] > 0 ||
+	    ((used[open] < ENOUGH || last) && !*s->large))
 		return;
 	*s->large = 0;
 	__atomic_store_n(s->border, border ^ 1, __ATOMIC_SEQ_CST);

@@ -16,6 +16,7 @@ struct sums {
 	__u64 *border;
 	uint64_t polled_ns; /* or taken; 0 at first */
 	bool stopped;       /* nothing is summed any more */
+	uint64_t asked_ns;  /* the last sums_poll(); 0 at first */
 };
 
 /* One bucket of a histogram, borrowed for the call: `count` observations, and
