@@ -108,8 +108,7 @@ intern_room_table(struct intern *t)
 	return hashtable_room(&t->table, t->n + 1, intern_item_hash, t->items);
 }
 
-/* Takes what was pushed into the table. */
-static bool
+bool
 intern_index(struct intern *t)
 {
 	if (!intern_room_table(t))

@@ -56,6 +56,8 @@ bool intern_put_many(struct intern *t, struct intern_key *keys, size_t n,
  * dictionaries.  intern_put() finds it nevertheless, intern_find() does
  * not. */
 uint32_t intern_push(struct intern *t, const void *p, size_t n);
+/* From now on intern_find() finds those, too.  False: out of memory. */
+bool intern_index(struct intern *t);
 /* Makes sure that the next put of n bytes cannot fail. */
 bool intern_reserve(struct intern *t, size_t n);
 /* The number of these bytes, or INTERN_NONE when they are not there. */

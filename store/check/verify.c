@@ -31,6 +31,7 @@
 #include "store/file/segtree.h"
 #include "store/file/series_index.h"
 #include "store/journal/journal.h"
+#include "store/journal/open_index.h"
 #include "store/journal/open_marks.h"
 #include "store/model/histogram.h"
 
@@ -444,6 +445,7 @@ verify_expected(const struct verify *v, const char *name)
 
 	return name[0] == '.' || strcmp(name, "manifest") == 0 ||
 	    strcmp(name, "lock") == 0 || strcmp(name, "manifest.bad") == 0 ||
+	    strcmp(name, OPEN_INDEX_NAME) == 0 ||
 	    (n > 4 && strcmp(name + n - 4, ".tmp") == 0) ||
 	    remains_is_aside(name) ||
 	    manifest_find(&v->manifest, name) != NULL;

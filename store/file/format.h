@@ -9,6 +9,8 @@
  *	span-*, late-*, summary-*, apart-*   sealed files (below), all *.mdb;
  *	                  what is apart is late data, too (work_apart.c)
  *	journal-*         records of batches (journal.h), one after the other
+ *	journal.index     of the newest of them, while there is a writer
+ *	                  (open_index.h); who finds none reads the journal
  *	ids-*             ids of the batches of the last 24 hours
  *	*.tmp             unfinished; deleted at the next start
  *	*.old, *.bad      set aside: what others hold too, what is damaged

@@ -16,6 +16,22 @@
 #define OPEN_HEAD_MAX 20 /* two varints */
 #define OPEN_CHUNK 16    /* malloc's, less its own 8 bytes of the first */
 
+static void
+openspan_free_strips(struct openspan *o)
+{
+	for (uint32_t i = 0; i < o->n_strips; i++)
+		if (o->strips[i].cap > 0)
+			free(o->strips[i].bytes);
+	free(o->strips);
+	free(o->ends);
+	free(o->row);
+	o->strips = NULL;
+	o->ends = NULL;
+	o->row = NULL;
+	o->n_strips = o->cap_strips = o->cap_ends = 0;
+	o->strip_bytes = o->row_bytes = 0;
+}
+
 void
 openspan_fini(struct openspan *o)
 {
@@ -25,8 +41,7 @@ openspan_fini(struct openspan *o)
 
 	for (uint32_t i = 0; i < o->n_dicts; i++)
 		open_dict_fini(&o->dicts[i]);
-	for (uint32_t i = 0; i < o->n_strips; i++)
-		free(o->strips[i].bytes);
+	openspan_free_strips(o);
 	open_pages_fini(&o->pages);
 	openspan_drop_ahead(o);
 	openspan_drop_again(o);
@@ -35,8 +50,6 @@ openspan_fini(struct openspan *o)
 	open_series_fini(&o->lists);
 	map64_fini(&o->slot_map);
 	free(o->dicts);
-	free(o->strips);
-	free(o->ends);
 	free(o->symbols);
 	free(o->places);
 	free(o->slots);
@@ -53,7 +66,7 @@ openspan_bytes(const struct openspan *o)
 	    open_ahead_bytes(&o->ahead) + openspan_again_bytes(o) +
 	    symtab_bytes(&o->series) + open_series_bytes(&o->lists) +
 	    open_view_bytes(&o->own) + o->cap_strips * sizeof(*o->strips) +
-	    o->cap_ends * sizeof(*o->ends) + o->strip_bytes +
+	    o->cap_ends * sizeof(*o->ends) + o->strip_bytes + o->row_bytes +
 	    (o->cap_symbols + o->cap_places) * sizeof(uint32_t) +
 	    o->cap_slots * sizeof(*o->slots) +
 	    o->slot_map.cap * sizeof(*o->slot_map.pairs) +
@@ -103,8 +116,11 @@ openspan_strip_room(struct open_strip *s, size_t n)
 	if (want < s->len + n)
 		want = s->len + n;
 	want = (want + OPEN_CHUNK - 1) / OPEN_CHUNK * OPEN_CHUNK + 8;
-	if (want > UINT32_MAX || (p = realloc(s->bytes, want)) == NULL)
+	if (want > UINT32_MAX ||
+	    (p = realloc(s->cap > 0 ? s->bytes : NULL, want)) == NULL)
 		return false;
+	if (s->cap == 0 && s->len > 0)
+		memcpy(p, s->bytes, s->len);
 	s->bytes = p;
 	s->cap = (uint32_t)want;
 	return true;
@@ -237,14 +253,7 @@ openspan_name(struct openspan *o)
 void
 openspan_settle(struct openspan *o)
 {
-	for (uint32_t i = 0; i < o->n_strips; i++)
-		free(o->strips[i].bytes);
-	free(o->strips);
-	free(o->ends);
-	o->strips = NULL;
-	o->ends = NULL;
-	o->n_strips = o->cap_strips = o->cap_ends = 0;
-	o->strip_bytes = 0;
+	openspan_free_strips(o);
 	open_view_fini(&o->own);
 	symtab_fini(&o->series);
 	open_series_fini(&o->lists);

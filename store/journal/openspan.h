@@ -32,7 +32,7 @@
  * how far it is from that of the block before. */
 struct open_strip {
 	uint8_t *bytes;
-	uint32_t len, cap;
+	uint32_t len, cap; /* cap 0: they stand in the span's row */
 	uint32_t n;
 	uint32_t last_at, last_place; /* of the last block, */
 	uint32_t last_before;         /* and the place before it */
@@ -112,7 +112,10 @@ struct openspan {
 	uint32_t n_times, cap_times;
 	struct open_place dict_at[OPEN_PLACES]; /* in the last record */
 	struct open_again again[OPEN_KINDS][JOURNAL_RESTATE]; /* oldest first */
-	size_t strip_bytes; /* memory of all strips */
+	size_t strip_bytes; /* memory of all strips, but for */
+	uint8_t *row;       /* what was taken up from an index (open_index.h):
+	                     * strips one after the other */
+	uint64_t row_bytes;
 	uint32_t lost_node; /* where values of lost stacks go; 0: nowhere */
 	uint64_t lost;      /* blocks whose series is not known */
 	uint64_t first_slot, until_slot; /* of its blocks; until 0: none */

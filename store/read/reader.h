@@ -11,7 +11,7 @@
 #include "store/file/sealed.h"
 #include "store/file/series_index.h"
 #include "store/journal/journal.h"
-#include "store/journal/openspan.h"
+#include "store/journal/open_index.h"
 #include "store/read/merged_tree.h"
 #include "store/read/roster.h"
 #include "store/store.h"
@@ -84,6 +84,8 @@ struct reader_journal {
 	const char *lost; /* the same, or why nothing can be read from it */
 	uint64_t known;   /* bytes that the manifest knows it to have */
 	bool headless;    /* its header is damaged */
+	bool changed;     /* it is not what was read of it: no index of it is
+	                   * believed any more */
 	uint64_t counted; /* damage that s->damaged has */
 	bool torn; /* its end is part of a record, and will stay so */
 	uint64_t torn_until; /* slot up to which it may lack some */

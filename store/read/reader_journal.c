@@ -15,8 +15,6 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
-#define READER_RECORD (256u << 10) /* memory for records that is kept */
-
 static void
 reader_close_journal(struct reader_journal *j)
 {
@@ -113,35 +111,21 @@ reader_begin_journal(struct reader_journal *j)
 	return NULL;
 }
 
+/* All records up to the journal's present end; of those that the writer has an
+ * index of no more than that. */
 static const struct err *
-reader_take_record(void *arg, const void *record, size_t size,
-    uint64_t offset)
+reader_scan_journal(const struct store *s, struct reader_journal *j)
 {
-	struct reader_journal *j = arg;
-
-	return openspan_take(&j->span, record, size, offset);
-}
-
-/* All records up to the journal's present end. */
-static const struct err *
-reader_scan_journal(struct reader_journal *j)
-{
+	struct open_index index = {j->name, &j->reader, &j->gaps, &j->span};
 	const struct err *e = NULL;
-	bool taken = true;
 
-	if (j->reader.offset == 0)
+	if (j->reader.offset == 0) {
 		e = reader_begin_journal(j);
-	while (e == NULL && taken && j->shut == NULL) {
-		e = journal_take(&j->reader, reader_take_record, j, &taken);
-		if (e == NULL && taken)
-			gaps_take(&j->gaps, j->span.recent, j->span.n_recent,
-			    j->reader.damaged + j->span.lost);
+		if (e == NULL && j->shut == NULL && j->gaps.first != 0 &&
+		    !j->changed && reader_sees_writer(s))
+			open_index_load(s->dir, &index);
 	}
-	symtab_rest(&j->span.series); /* until a new one comes */
-	openspan_rest_again(&j->span);
-	if (j->reader.record.cap > READER_RECORD)
-		buf_fini(&j->reader.record); /* so large a one comes once */
-	return e;
+	return e == NULL && j->shut == NULL ? open_index_follow(&index) : e;
 }
 
 /* Has somebody cut off what was read already?  The writer cuts off nothing
@@ -166,10 +150,11 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 	if (e != NULL || j->shut != NULL)
 		return e;
 	if (j->span.pages.changed || reader_was_cut(j)) {
+		j->changed = true;
 		openspan_fini(&j->span);
 		reader_rewind_journal(j);
 	}
-	e = reader_scan_journal(j);
+	e = reader_scan_journal(s, j);
 	if (e != NULL && j->span.n_dicts == 0)
 		reader_rewind_journal(j); /* the span is empty again */
 	damaged = j->reader.damaged + (j->span.lost > 0);

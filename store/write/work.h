@@ -201,6 +201,9 @@ const struct err *work_retain(struct store_writer *w, bool *did);
 uint64_t work_limit(struct store_writer *w, int64_t age_ns);
 /* May `slots` of data go now?  Notes it when they are held back. */
 bool work_may_go(struct store_writer *w, uint64_t slots);
+/* work_index.c: brings the index beside the present journal up to date; without
+ * one readers take longer, which is all. */
+void work_index(struct store_writer *w);
 /* work_unwatched.c: takes what nobody watches out of the oldest file that has
  * something of it and is older than that may be. */
 const struct err *work_retain_unwatched(struct store_writer *w, bool *did);

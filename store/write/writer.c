@@ -19,6 +19,7 @@
 #include "store/file/format.h"
 #include "store/file/segtree.h"
 #include "store/journal/journal.h"
+#include "store/journal/open_index.h"
 #include "store/model/unwatched.h"
 #include "store/write/work.h"
 
@@ -40,8 +41,10 @@ writer_lock_dir(struct store_writer *w)
 	if (w->lock < 0)
 		return err_errno("%s/lock", w->path);
 	/* Of the open file, not of the process; readers can ask for it. */
-	if (fcntl(w->lock, F_OFD_SETLK, &lock) == 0)
+	if (fcntl(w->lock, F_OFD_SETLK, &lock) == 0) {
+		open_index_drop(w->dir); /* of who crashed, maybe the host */
 		return NULL;
+	}
 	if (errno == EAGAIN || errno == EACCES)
 		return err_new(ERR_LIMIT, EWOULDBLOCK,
 		    "%s: another writer has this store", w->path);
@@ -366,8 +369,10 @@ store_writer_close(struct store_writer *w)
 		pthread_mutex_unlock(&w->mutex);
 		pthread_join(w->thread, NULL);
 	}
-	if (w->threaded || !w->stop)
+	if (w->threaded || !w->stop) {
 		e = writer_work(w);
+		open_index_drop(w->dir);
+	}
 	last = writer_sync(w);
 	writer_forget(&w->current);
 	writer_forget(&w->spare);

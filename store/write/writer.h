@@ -86,6 +86,8 @@ struct store_writer {
 	uint64_t logged_again;   /* and how often it came after that */
 	char rescued[MANIFEST_NAME]; /* the last journal that had to be */
 	char damaged[MANIFEST_NAME]; /* a file to set aside, or "" */
+	char indexed[MANIFEST_NAME]; /* the journal that has an index, and */
+	uint64_t indexed_bytes;      /* of how much; background thread only */
 	const struct purge_query *purge; /* that waits or runs; mutex */
 	struct unwatched *unwatched_told; /* by the caller since; mutex */
 	struct writer_sweep sweep; /* background thread only */
@@ -130,6 +132,8 @@ bool writer_retire(struct store_writer *w);
 /* writer_append.c: the slot before which the present journal ends, as far as
  * is known now. */
 uint64_t writer_journal_end(const struct store_writer *w);
+/* ERR_LIMIT 507: less is free than the reserve. */
+const struct err *writer_check_space(struct store_writer *w);
 /* Notes what was written to a journal, until it is synced. */
 void writer_keep(struct journal_slot *j, const void *p, size_t n);
 /* How many slots it is for, as far as is known now. */

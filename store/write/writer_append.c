@@ -17,7 +17,7 @@
 #define WRITER_RECORD (256u << 10) /* memory for a record that is kept */
 #define WRITER_SHORT (2u << 20) /* bytes of 16 slots, which are much */
 
-static const struct err *
+const struct err *
 writer_check_space(struct store_writer *w)
 {
 	struct statvfs v;

@@ -169,6 +169,7 @@ writer_work(struct store_writer *w)
 		if (e == NULL && did)
 			e = writer_sync(w);
 	}
+	work_index(w);
 	pthread_mutex_lock(&w->mutex);
 	writer_note(&w->working, e);
 	if (w->working.state == STORE_DISK_FULL)
