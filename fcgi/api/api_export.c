@@ -55,7 +55,7 @@ export_name(struct response *rs, const struct profile_page *page,
 }
 
 /* One way to write a page that has been answered. */
-typedef const struct err *export_fn(const struct profile_page *page,
+typedef const struct err *export_fn(struct profile_page *page,
     const struct request *rq, struct response *rs);
 
 static const struct err *
@@ -78,7 +78,7 @@ export_run(struct context *c, struct request *rq, struct response *rs,
 /* ---- text and tables ---- */
 
 static const struct err *
-export_folded(const struct profile_page *page, const struct request *rq,
+export_folded(struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
 	int64_t bare;
@@ -99,7 +99,7 @@ api_flamegraph_folded(struct context *c, struct request *rq,
 }
 
 static const struct err *
-export_speedscope(const struct profile_page *page, const struct request *rq,
+export_speedscope(struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
 	struct speedscope_out o = {page->query, page->profile->unit};
@@ -128,7 +128,7 @@ api_flamegraph_speedscope(struct context *c, struct request *rq,
 }
 
 static const struct err *
-export_csv(const struct profile_page *page, const struct request *rq,
+export_csv(struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
 	const struct err *e;
@@ -153,13 +153,14 @@ api_table_csv(struct context *c, struct request *rq, struct response *rs)
 /* ---- pprof ---- */
 
 static const struct err *
-export_pprof(const struct profile_page *page, const struct request *rq,
+export_pprof(struct profile_page *page, const struct request *rq,
     struct response *rs)
 {
 	struct profile_query q = {page->selector, page->from_ns,
 	    page->until_ns, NULL, false};
 
 	(void)rq;
+	profile_page_drop(page); /* label sets make it another tree */
 	return pprof_page_ask(&rs->body, page->store, &q,
 	    selector_name(page->selector));
 }

@@ -3,12 +3,14 @@
  */
 #include "fcgi/format/gzip.h"
 
+#include <stdlib.h>
 #include <zlib.h>
 
 #include "store/base/buf.h"
 #include "store/base/err.h"
 
 #define STEP (256u << 10)
+#define PACK_STEP (16u << 10)
 #define FREE_BYTES (1u << 20) /* before the ratio counts */
 
 bool
@@ -98,29 +100,81 @@ gzip_inflate(struct buf *out, const void *data, size_t n, size_t max)
 	return e;
 }
 
+/* ---- packing ---- */
+
+struct gzip_out {
+	z_stream z;
+	struct buf *out;
+	bool failed;
+};
+
+struct gzip_out *
+gzip_begin(struct buf *out)
+{
+	struct gzip_out *g = calloc(1, sizeof(*g));
+
+	if (g == NULL)
+		return NULL;
+	g->out = out;
+	if (deflateInit2(&g->z, 5, Z_DEFLATED, 15 + 16, 8,
+	    Z_DEFAULT_STRATEGY) == Z_OK)
+		return g;
+	free(g);
+	return NULL;
+}
+
+/* Until zlib wants nothing more to do, or has ended. */
+static void
+gzip_step(struct gzip_out *g, int flush)
+{
+	int rc = Z_OK;
+
+	do {
+		if (g->failed || !buf_reserve(g->out, PACK_STEP)) {
+			g->failed = true;
+			return;
+		}
+		g->z.next_out = g->out->data + g->out->len;
+		g->z.avail_out = PACK_STEP;
+		rc = deflate(&g->z, flush);
+		g->out->len += PACK_STEP - g->z.avail_out;
+	} while (rc == Z_OK && g->z.avail_out == 0);
+	g->failed = flush == Z_FINISH ? rc != Z_STREAM_END
+				      : rc != Z_OK && rc != Z_BUF_ERROR;
+}
+
+void
+gzip_put(struct gzip_out *g, const void *data, size_t n)
+{
+	const uint8_t *p = data;
+
+	for (size_t part; g != NULL && n > 0; p += part, n -= part) {
+		part = n < UINT32_MAX / 2 ? n : UINT32_MAX / 2;
+		g->z.next_in = (Bytef *)(uintptr_t)p;
+		g->z.avail_in = (uInt)part;
+		gzip_step(g, Z_NO_FLUSH);
+	}
+}
+
+const struct err *
+gzip_end(struct gzip_out *g)
+{
+	bool failed = g == NULL;
+
+	if (g != NULL) {
+		gzip_step(g, Z_FINISH);
+		failed = g->failed;
+		deflateEnd(&g->z);
+	}
+	free(g);
+	return failed ? err_nomem() : NULL;
+}
+
 const struct err *
 gzip_deflate(struct buf *out, const void *data, size_t n)
 {
-	z_stream z = {0};
-	size_t most;
-	int rc;
+	struct gzip_out *g = gzip_begin(out);
 
-	if (n > UINT32_MAX / 2)
-		return err_new(ERR_LIMIT, 413, "gzip: larger than 2 GiB");
-	if (deflateInit2(&z, 5, Z_DEFLATED, 15 + 16, 8,
-	    Z_DEFAULT_STRATEGY) != Z_OK)
-		return err_nomem();
-	most = deflateBound(&z, (uLong)n);
-	if (!buf_reserve(out, most)) {
-		deflateEnd(&z);
-		return err_nomem();
-	}
-	z.next_in = (Bytef *)(uintptr_t)data;
-	z.avail_in = (uInt)n;
-	z.next_out = out->data + out->len;
-	z.avail_out = (uInt)most;
-	rc = deflate(&z, Z_FINISH);
-	out->len += most - z.avail_out;
-	deflateEnd(&z);
-	return rc == Z_STREAM_END ? NULL : err_nomem();
+	gzip_put(g, data, n);
+	return gzip_end(g);
 }

@@ -29,4 +29,14 @@ const struct err *gzip_inflate(struct buf *out, const void *data, size_t n,
 /* Appends the bytes, packed. */
 const struct err *gzip_deflate(struct buf *out, const void *data, size_t n);
 
+/*
+ * The same of bytes that come one after the other: what gzip_end() has ended
+ * is what gzip_deflate() makes of all of them.  Errors: ENOMEM, from
+ * gzip_end(), which frees it in any case; NULL is one that had no memory.
+ */
+struct gzip_out;
+struct gzip_out *gzip_begin(struct buf *out); /* which is borrowed */
+void gzip_put(struct gzip_out *g, const void *data, size_t n);
+const struct err *gzip_end(struct gzip_out *g);
+
 #endif

@@ -404,13 +404,21 @@ profile_page_init_whole(struct profile_page *page, struct context *c,
 }
 
 void
+profile_page_drop(struct profile_page *page)
+{
+	flame_free(page->flame);
+	profile_free(page->profile);
+	page->flame = NULL;
+	page->profile = NULL;
+}
+
+void
 profile_page_fini(struct profile_page *page)
 {
 	measure_faults_fini(&page->faults);
 	metric_series_free(page->threshold.series, page->threshold.n);
 	free(page->sources);
-	flame_free(page->flame);
-	profile_free(page->profile);
+	profile_page_drop(page);
 	selector_free(page->selector);
 }
 

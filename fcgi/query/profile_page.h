@@ -55,6 +55,8 @@ struct profile_page {
 const struct err *profile_page_init(struct profile_page *page,
     struct context *c, const struct request *rq, struct response *rs);
 void profile_page_fini(struct profile_page *page);
+/* Frees the profile and its tree before that: for who asks for others. */
+void profile_page_drop(struct profile_page *page);
 
 /* For who has a store and a range of his own: widens it to what is kept, and
  * says so in the header. */

@@ -4,8 +4,8 @@
  * with the labels of the set that it lies below.
  *
  * Samples are packed one by one, for as messages they take ten times their
- * bytes; what stands before and behind them is packed as profiles that have
- * none, as the parts of a message may be.
+ * bytes, and are with gzip at once; what stands before and behind them is
+ * packed as profiles that have none, as the parts of a message may be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +23,15 @@
 #include "store/store.h"
 
 #define TAG_SAMPLE (2u << 3 | 2)
+#define ENOUGH (64u << 10) /* bytes that gzip is given at once */
 
 struct maker {
 	const struct profile *p;
 	struct arena arena, one; /* of all messages; of one sample */
 	struct arena *from;      /* that of what is being made */
 	Pprof__Profile out;      /* without its samples */
-	struct buf *packed;
+	struct buf *packed;      /* what gzip has not got yet; else all */
+	struct gzip_out *gzip; /* NULL: packed by nothing */
 	struct intern strings;
 	struct intern looks;   /* name and module: functions, locations */
 	struct intern modules; /* strings: mappings */
@@ -287,6 +289,16 @@ maker_pack_sample(struct maker *m, const Pprof__Sample *sample)
 	    m->packed->data + m->packed->len);
 }
 
+/* Once there is enough for gzip, or all of it. */
+static void
+maker_send(struct maker *m, size_t enough)
+{
+	if (m->gzip == NULL || m->packed->len < enough)
+		return;
+	gzip_put(m->gzip, m->packed->data, m->packed->len);
+	buf_clear(m->packed);
+}
+
 static void
 maker_samples(struct maker *m)
 {
@@ -295,6 +307,7 @@ maker_samples(struct maker *m)
 		if (m->p->nodes[i].self <= 0)
 			continue;
 		maker_pack_sample(m, maker_sample(m, i));
+		maker_send(m, ENOUGH);
 		arena_clear(&m->one);
 	}
 	m->from = &m->arena;
@@ -414,6 +427,7 @@ maker_make(struct maker *m, const char *type)
 	maker_pack_types(m);
 	maker_samples(m);
 	maker_pack_rest(m);
+	maker_send(m, 1);
 }
 
 const struct err *
@@ -422,10 +436,12 @@ pprof_write(struct buf *out, const struct profile *p, const char *type,
 {
 	struct buf plain = {0};
 	struct maker m = {.p = p, .place = place, .place_arg = arg,
-	    .packed = gzip ? &plain : out};
+	    .packed = gzip ? &plain : out,
+	    .gzip = gzip ? gzip_begin(out) : NULL};
 	const struct err *e = NULL;
 	size_t before = out->len;
 
+	m.failed = gzip && m.gzip == NULL;
 	arena_init(&m.arena, SIZE_MAX / 4);
 	arena_init(&m.one, SIZE_MAX / 4);
 	m.from = &m.arena;
@@ -437,14 +453,14 @@ pprof_write(struct buf *out, const struct profile *p, const char *type,
 	intern_fini(&m.strings);
 	intern_fini(&m.looks);
 	intern_fini(&m.modules);
+	if (gzip)
+		e = gzip_end(m.gzip);
 	if (m.over)
 		e = err_new(ERR_REQUEST, 413, "a stack has more than 2^63 %s, "
 		    "which no pprof holds: ask for a shorter range",
 		    m.p->unit);
 	else if (m.failed || m.packed->failed)
 		e = err_nomem();
-	else if (gzip)
-		e = gzip_deflate(out, plain.data, plain.len);
 	if (e != NULL)
 		out->len = before;
 	buf_fini(&plain);
