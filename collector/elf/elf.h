@@ -93,6 +93,15 @@ bool elf_function(const struct elf *e, uint64_t vaddr,
 bool elf_signal_return(const struct elf *e, uint64_t vaddr,
     struct elf_symbol *out);
 
+/* Where the program begins, _start by its linker's and debuggers' name, in
+ * programs that have lost it: by the first bytes of what the GNU C library and
+ * musl have there. */
+bool elf_start(const struct elf *e, uint64_t vaddr, struct elf_symbol *out);
+
+/* The same of the GNU C library's loader, which has no .eh_frame there: up to
+ * the return of its only call. */
+bool elf_start_of_loader(const struct elf *e, struct elf_symbol *out);
+
 /* The code that the function of makecontext() returns to, __start_context in
  * the GNU C library, by its bytes at the file's offsets from low to high - 1:
  * `out` has its offset. */

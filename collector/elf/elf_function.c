@@ -171,6 +171,41 @@ elf_signal_return(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
 }
 
 /*
+ * Where programs and the loader begin:
+ *
+ *	[endbr64;] xor %ebp,%ebp        the GNU C library, its static form
+ *	xor %rbp,%rbp                   musl
+ *	mov %rsp,%rdi; call _dl_start   the GNU C library's loader
+ */
+bool
+elf_start_of_loader(const struct elf *e, struct elf_symbol *out)
+{
+	static const uint8_t code[] = {0x48, 0x89, 0xe7, 0xe8};
+	uint8_t bytes[sizeof(code)];
+
+	*out = (struct elf_symbol){.entry = e->head.e_entry, .size = 8};
+	return out->entry != 0 && function_read(e, out->entry, bytes,
+	    sizeof(bytes)) && memcmp(bytes, code, sizeof(code)) == 0;
+}
+
+bool
+elf_start(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
+{
+	static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint64_t entry = e->head.e_entry;
+	uint8_t bytes[8], *p = bytes;
+
+	if (elf_start_of_loader(e, out))
+		return vaddr - entry < out->size;
+	if (entry == 0 || !elf_function(e, vaddr, out) ||
+	    out->entry != entry || !function_read(e, entry, bytes, 8))
+		return false;
+	p += memcmp(p, landing, sizeof(landing)) == 0 ? sizeof(landing) : 0;
+	return (p[0] == 0x31 && p[1] == 0xed) ||
+	    (p[0] == 0x48 && p[1] == 0x31 && p[2] == 0xed);
+}
+
+/*
  * What the function of makecontext() returns to has no symbol, either:
  *
  *	mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; ...; hlt

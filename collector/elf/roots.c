@@ -124,6 +124,18 @@ roots_of_musl(const struct elf *e, struct roots *r)
 	}
 }
 
+/* The loader begins without a row: the kernel's first step into it may fault
+ * there. */
+static void
+roots_of_loader(const struct elf *e, struct roots *r)
+{
+	struct elf_symbol s;
+	uint64_t at;
+
+	if (elf_start_of_loader(e, &s) && elf_offset(e, s.entry, &at))
+		roots_stop(r, at, at + s.size, UNWIND_NONE);
+}
+
 static int
 roots_compare(const void *a, const void *b)
 {
@@ -155,6 +167,7 @@ roots_find(const struct elf *e, uint32_t low, uint32_t high, struct roots *out)
 	roots_of_go(e, out);
 	if (out->n == 0) {
 		roots_of_musl(e, out);
+		roots_of_loader(e, out);
 		roots_of_contexts(e, low, high, out);
 	}
 	qsort(out->rows, out->n, sizeof(out->rows[0]), roots_compare);

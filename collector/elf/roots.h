@@ -5,6 +5,7 @@
  *	Go's runtime       where its own stacks begin: mstart, mcall, ...
  *	makecontext()      the code that its function returns to
  *	musl's start code  what calls main()
+ *	glibc's loader     its first instructions
  *
  * Bytes and tables of the file are foreign: every number is checked before it
  * is used, and a wrong rule can only give a wrong stack.

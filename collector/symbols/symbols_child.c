@@ -313,6 +313,10 @@ child_answer(const struct child_file *f, uint64_t offset,
 		symbols_child_copy("__start_context", name, WIRE_NAME_MAX + 1);
 		a->found = WIRE_NAMED;
 		a->name = (uint16_t)strlen(name);
+	} else if (elf_start(f->program.elf, a->address, &s)) {
+		symbols_child_copy("_start", name, WIRE_NAME_MAX + 1);
+		a->found = WIRE_NAMED;
+		a->name = (uint16_t)strlen(name);
 	} else if (elf_function(f->program.elf, a->address, &s)) {
 		a->found = WIRE_FUNCTION;
 	} else {

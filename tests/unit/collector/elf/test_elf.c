@@ -463,6 +463,30 @@ TEST(own_variable)
 	close(fd);
 }
 
+/* This program's, which gcc begins as all others, and its loader's. */
+TEST(start)
+{
+	static uint8_t file[4u << 20];
+	struct bytes b = {file, 0};
+	struct elf *e;
+	struct elf_symbol s;
+	uint64_t entry;
+	FILE *f = fopen("/proc/self/exe", "r");
+
+	CHECK(f != NULL && (b.size = fread(file, 1, sizeof(file), f)) > 0);
+	memcpy(&entry, file + offsetof(Elf64_Ehdr, e_entry), sizeof(entry));
+	CHECK_INT(open_bytes(&e, &b), ELF_OK);
+	CHECK(elf_start(e, entry, &s) && s.entry == entry);
+	CHECK(elf_start(e, entry + 0x20, &s) && s.entry == entry);
+	CHECK(!elf_start(e, entry + s.size, &s));
+	CHECK(!elf_start(e, entry - 1, &s));
+	CHECK(!elf_start(e, 0, &s));
+	CHECK(!elf_start(e, UINT64_MAX, &s));
+	CHECK(!elf_start_of_loader(e, &s));
+	elf_close(e);
+	fclose(f);
+}
+
 int
 main(void)
 {
@@ -477,5 +501,6 @@ main(void)
 	RUN(own_executable);
 	RUN(a_symbol_without_a_size_ends_with_its_section);
 	RUN(own_variable);
+	RUN(start);
 	return test_done();
 }

@@ -157,6 +157,25 @@ TEST(musl_without_symbols)
 	CHECK_INT(r.n, 0);
 }
 
+/* mov %rsp,%rdi; call: a thread begins there, and nowhere else. */
+TEST(loader)
+{
+	uint8_t file[SIZE];
+	struct roots r;
+
+	make_file(file);
+	memcpy(file + CODE, "\x48\x89\xe7\xe8\x14\x0e\0\0", 8);
+	find(file, 0, SIZE, &r);
+	CHECK_INT(r.n, 2);
+	CHECK_INT(r.rows[0].pc, CODE);
+	CHECK_INT(r.rows[0].kind, UNWIND_STOP);
+	CHECK_INT(r.rows[1].pc, CODE + 8);
+	CHECK_INT(r.rows[1].kind, UNWIND_NONE);
+	file[CODE + 2] = 0xe6;
+	find(file, 0, SIZE, &r);
+	CHECK_INT(r.n, 0);
+}
+
 /* Nothing is read outside (bytes_read() looks), and nothing is made up. */
 TEST(other_start_code)
 {
@@ -181,6 +200,7 @@ main(void)
 {
 	RUN(merged_as_at_every_offset);
 	RUN(musl_without_symbols);
+	RUN(loader);
 	RUN(other_start_code);
 	return test_done();
 }
