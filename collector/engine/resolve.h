@@ -55,7 +55,7 @@ const char *resolve_state_name(enum wait_state state);
 /* ---- between resolve.c and resolve_stack.c ---- */
 
 /* With marks, and a lock. */
-#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 3)
+#define RESOLVE_STACK_MAX (EVENT_MAX_KERNEL + EVENT_MAX_USER + 4)
 
 /* Whose sample it is. */
 struct resolve_who {

@@ -295,6 +295,20 @@ resolve_samples(const struct sample_event *e)
 	return (e->flags & EVENT_WAIT) != 0 ? 1 : e->value;
 }
 
+/* A kernel stack of nothing but a leaf out of which the kernel does not find:
+ * its callers are missing, whatever is below them. */
+static size_t
+resolve_kernel_mark(struct engine *s, const struct sample_event *e,
+    uint32_t *refs)
+{
+	if (e->n_kernel != 1 || !symbols_is_thunk(s->symbols, e->frames[0]))
+		return 0;
+	s->profiles[e->type].now.broken[BROKEN_KERNEL] += resolve_samples(e);
+	refs[0] = resolve_named(s, FRAME_MARK,
+	    broken_reasons[BROKEN_KERNEL].mark);
+	return 1;
+}
+
 size_t
 resolve_stack(struct engine *s, const struct sample_event *e,
     struct resolve_who *who, uint32_t *refs, size_t *users, bool *whole)
@@ -317,5 +331,6 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 	while (n_user > 0)
 		refs[n++] = user[--n_user];
 	*users = n;
+	n += resolve_kernel_mark(s, e, refs + n);
 	return n + resolve_kernel_frames(s, e, refs + n);
 }

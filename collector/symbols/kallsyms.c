@@ -25,6 +25,7 @@
 
 #define FUNCTION_MAX (256u << 10)
 #define BPF_MAX (64u << 10)
+#define THUNKS 512 /* bytes: 32 for each register */
 #define SYMBOLS_MAX (2u << 20)
 #define MARK 32
 
@@ -51,6 +52,7 @@ struct kallsyms {
 	struct buf bytes;
 	size_t n;        /* symbols */
 	uint64_t scheduler, behind; /* its code; 0: not known */
+	uint64_t thunks; /* __x86_indirect_thunk_array; 0: there is none */
 	struct buf name; /* of the last look-up */
 };
 
@@ -85,6 +87,8 @@ kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
 		k->scheduler = addr;
 	if (strcmp(name, "__sched_text_end") == 0)
 		k->behind = addr;
+	if (strcmp(name, "__x86_indirect_thunk_array") == 0)
+		k->thunks = addr;
 	if (r->n == SYMBOLS_MAX)
 		return true;
 	if (m == INTERN_NONE || !array_room(&r->symbols, r->n + 1, &r->cap))
@@ -294,4 +298,10 @@ bool
 kallsyms_is_scheduler(const struct kallsyms *k, uint64_t addr)
 {
 	return addr >= k->scheduler && addr < k->behind;
+}
+
+bool
+kallsyms_is_thunk(const struct kallsyms *k, uint64_t addr)
+{
+	return k->thunks != 0 && addr - k->thunks < THUNKS;
 }

@@ -37,4 +37,9 @@ bool kallsyms_lookup(struct kallsyms *k, uint64_t addr,
 /* Is it code of the scheduler, in which every thread that waits is? */
 bool kallsyms_is_scheduler(const struct kallsyms *k, uint64_t addr);
 
+/* Is it of the code by which the kernel calls what a register points to?  It
+ * puts another return address on the stack, and the kernel's unwinder does not
+ * find out of it. */
+bool kallsyms_is_thunk(const struct kallsyms *k, uint64_t addr);
+
 #endif

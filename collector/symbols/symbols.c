@@ -384,6 +384,12 @@ symbols_is_scheduler(const struct symbols *s, uint64_t addr)
 }
 
 bool
+symbols_is_thunk(const struct symbols *s, uint64_t addr)
+{
+	return s->kallsyms != NULL && kallsyms_is_thunk(s->kallsyms, addr);
+}
+
+bool
 symbols_is_settled(const struct symbols *s, uint32_t ref)
 {
 	return (ref & SYMBOLS_UNRESOLVED) == 0 ||

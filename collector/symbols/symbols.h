@@ -117,6 +117,8 @@ void symbols_load(struct symbols *s, uint32_t file, int fd);
 uint32_t symbols_kernel(struct symbols *s, uint64_t addr);
 /* Is it code of the scheduler? */
 bool symbols_is_scheduler(const struct symbols *s, uint64_t addr);
+/* Is it code that the kernel does not find its way out of? */
+bool symbols_is_thunk(const struct symbols *s, uint64_t addr);
 
 /* The reference of a frame that the caller knows. */
 uint32_t symbols_frame(struct symbols *s, const struct frame *frame);

@@ -43,6 +43,8 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
     [BROKEN_NEW_CODE] = {"new code", "[new code]",
         "the code had been seen for less than 10 s: its unwind tables were "
         "on their way", 1},
+    [BROKEN_KERNEL] = {"no kernel callers", "[no kernel callers]",
+        "the kernel did not find out of its code for calls by a register", 1},
 };
 
 enum broken

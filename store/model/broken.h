@@ -29,12 +29,14 @@ enum broken {
 	BROKEN_TOO_LARGE,   /* the code's rows do not fit into the memory */
 	BROKEN_NO_PROCESS,  /* gone, and nothing is known of its code */
 	BROKEN_NEW_CODE,    /* as BROKEN_NO_TABLES, for some seconds yet */
+	BROKEN_KERNEL,      /* of the kernel's part only the leaf is known */
 	BROKEN_REASONS
 };
 
 struct broken_reason {
 	const char *reason; /* of counters */
-	const char *mark;   /* the frame at the stack's root */
+	const char *mark;   /* the frame at the stack's root, or where callers
+	                     * are missing */
 	const char *why;    /* for health: "... of the stacks: WHY", with what
 	                     * would mend it */
 	_Bool natural;      /* how things are: no reason to worry */

@@ -415,6 +415,26 @@ check_frames(struct bench *t, const struct sample_event *e, const char *want)
 	batch_free(b);
 }
 
+TEST(kernel_leaf_without_callers)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+	char path[] = "/tmp/test_engine.XXXXXX";
+	int fd = mkstemp(path);
+
+	CHECK(dprintf(fd, "f0 T __x86_indirect_thunk_array\n") > 0);
+	symbols_free(t->s.symbols);
+	CHECK_OK(symbols_new(&t->s.symbols, path, NULL));
+	close(fd);
+	unlink(path);
+	e.n_kernel = 1;
+	memmove(e.frames + 1, e.frames, 2 * sizeof(e.frames[0]));
+	e.frames[0] = 0xf8;
+	check_frames(t, &e, ";root_function;leaf_function;"
+	    "[no kernel callers];__x86_indirect_thunk_array");
+	bench_free(t);
+}
+
 /* Whatever a stack was cut by stands at its root. */
 TEST(a_stack_that_is_not_whole_says_so)
 {
@@ -761,6 +781,7 @@ main(void)
 	log_init("test_engine", LOG_L_ERR);
 	RUN(stack_root_first);
 	RUN(kernel_on_top);
+	RUN(kernel_leaf_without_callers);
 	RUN(kernel_thread);
 	RUN(process_that_has_ended);
 	RUN(short_lived_child_is_its_parents);

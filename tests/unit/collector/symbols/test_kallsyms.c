@@ -131,6 +131,24 @@ TEST(missing)
 	CHECK(k == NULL);
 }
 
+/* Where it stands, which has no size in the kernel's list. */
+TEST(code_for_calls_by_a_register)
+{
+	struct kallsyms *k = open_text("ffffffff82204bc0 T "
+	    "__x86_indirect_thunk_array\n"
+	    "ffffffff82204bc0 T __x86_indirect_thunk_rax\n"
+	    "ffffffff82300000 T other\n");
+
+	CHECK(kallsyms_is_thunk(k, 0xffffffff82204bc0));
+	CHECK(kallsyms_is_thunk(k, 0xffffffff82204db2));
+	CHECK(!kallsyms_is_thunk(k, 0xffffffff82204bbf));
+	CHECK(!kallsyms_is_thunk(k, 0xffffffff82204dc0));
+	kallsyms_close(k);
+	k = open_text("ffffffff82300000 T other\n");
+	CHECK(!kallsyms_is_thunk(k, 0));
+	kallsyms_close(k);
+}
+
 int
 main(void)
 {
@@ -138,5 +156,6 @@ main(void)
 	RUN(hidden);
 	RUN(many);
 	RUN(missing);
+	RUN(code_for_calls_by_a_register);
 	return test_done();
 }
