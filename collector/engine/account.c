@@ -39,6 +39,8 @@ static const struct account_metric profile_metrics[] = {
         OF(held_full), 0, false},
     {"memlens_profile_samples_lost_total", "", "reason", "aggregate full",
         OF(aggregate_full), 0, false},
+    {"memlens_profile_samples_lost_total", "", "reason", "locks full",
+        OF(locks_full), 0, false},
     {"memlens_profile_samples_late_total", "", NULL, NULL, OF(late), 0, false},
     {"memlens_profile_samples_other_services_total", "", NULL, NULL,
         OF(other_services), 0, false},

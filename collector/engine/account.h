@@ -3,7 +3,7 @@
  * Every run is accounted for, for each type of profile:
  *
  *	runs = idle + ring full + malformed + held full + aggregate full
- *	     + samples stored + what is held or still in the ring
+ *	     + locks full + samples stored + what is held or still in the ring
  */
 #ifndef COLLECTOR_ACCOUNT_H
 #define COLLECTOR_ACCOUNT_H
@@ -21,6 +21,7 @@ struct account_profile {
 	uint64_t skipped_ticks;          /* ticks at which it did not run */
 	uint64_t samples;                /* stored */
 	uint64_t malformed, aggregate_full, held_full; /* lost */
+	uint64_t locks_full;             /* lost: of locks without a number */
 	uint64_t late;                   /* stored one slot later */
 	uint64_t frames, unsymbolised;   /* of the stored samples */
 	uint64_t broken[BROKEN_REASONS];

@@ -165,7 +165,7 @@ engine_begin_slot(struct engine *s, uint64_t slot)
 {
 	aggregate_clear(s->aggregate);
 	if (s->locks != NULL)
-		locks_begin_slot(s->locks);
+		locks_begin_slot(s);
 	if (symbols_trim(s->symbols, s->now_ns))
 		engine_forget_files(s);
 	maps_sweep(s->maps, s->now_ns);

@@ -13,10 +13,13 @@
 #include "collector/engine/code.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/resolve.h"
+#include "collector/process/services.h"
 #include "collector/symbols/locks_names.h"
 
-#define SLOTS (2 * LOCKS_MAX)
-#define KEEP_SLOTS 360  /* that a lock is known for without a wait */
+#define ROOM (2 * LOCKS_MAX) /* in a slot, which begins with half of them */
+#define SLOTS (2 * ROOM)
+#define KEEP_SLOTS 360  /* that a lock is known for without a wait, */
+#define DEAD_SLOTS 2    /* and one of a process that has ended */
 #define LOOK_FRAMES 8   /* from the leaf on, for a lock's function */
 #define OWNER_MAX 96
 
@@ -38,10 +41,8 @@ struct locks {
 	uint8_t types[LOCK_SERIES];
 	uint32_t slot;
 	uint32_t n, slots[SLOTS]; /* number + 1 */
-	struct lock locks[LOCKS_MAX];
+	struct lock locks[ROOM];
 };
-
-#define LOCKS_FULL UINT32_MAX
 
 struct locks *
 locks_new(void)
@@ -104,7 +105,7 @@ locks_get(struct locks *l, uint32_t pid, uint64_t start_ns, uint64_t address)
 			return l->slots[at] - 1;
 		}
 	}
-	if (l->n == LOCKS_MAX)
+	if (l->n == ROOM)
 		return LOCKS_FULL;
 	l->locks[l->n] = (struct lock){.address = address, .pid = pid,
 	    .start_ns = start_ns, .used = l->slot};
@@ -123,51 +124,102 @@ lock_whole(struct locks *l, struct lock *k)
 }
 
 static bool
-lock_is_kept(const struct locks *l, const struct lock *k)
+lock_lives(const struct engine *s, const struct lock *k)
 {
-	return l->slot - k->used < KEEP_SLOTS;
+	const struct process *p = process_find(services_table(s->services),
+	    (int32_t)k->pid, k->start_ns - k->start_ns % PROCESS_STEP_NS);
+
+	return p != NULL && !p->gone;
+}
+
+/* What comes late of a process that has ended has its number still. */
+static bool
+lock_is_kept(const struct engine *s, const struct lock *k)
+{
+	uint32_t age = s->locks->slot - k->used;
+
+	return age < DEAD_SLOTS || (age < KEEP_SLOTS &&
+	    lock_lives(s, k));
 }
 
 /* What gives a lock its number lives as long as the lock. */
 static void
-locks_keep_numbers(struct locks *l)
+locks_keep_numbers(const struct engine *s)
 {
+	struct locks *l = s->locks;
 	uint32_t i, n = l->n;
 	struct lock *k;
 
 	for (i = 0; i < n; i++) {
 		k = &l->locks[i];
-		if (k->address == 0 || k->number == 0 || !lock_is_kept(l, k))
+		if (k->address == 0 || k->number == 0 || !lock_is_kept(s, k))
 			continue;
 		lock_whole(l, k);
 		locks_get(l, k->pid, k->start_ns, 0);
 	}
 }
 
-/* Forgets those that nobody has waited for in a while, when it is half full;
- * numbers in processes go on as long as one of their locks is known. */
-static void
-locks_sweep(struct locks *l)
+/* Those that were waited for last, as many as there are to be: all that are
+ * younger than this, and `rest` of this age. */
+static uint32_t
+locks_oldest(const struct locks *l, uint32_t *rest)
 {
-	uint32_t i, n = 0;
+	uint32_t ages[KEEP_SLOTS] = {0}, room = LOCKS_MAX, i;
+
+	for (i = 0; i < l->n; i++)
+		ages[l->slot - l->locks[i].used]++;
+	for (i = 0; i < KEEP_SLOTS && ages[i] <= room; i++)
+		room -= ages[i];
+	*rest = room;
+	return i;
+}
+
+/* Leaves out what is not to stay, by the one or the other rule. */
+static void
+locks_forget(struct engine *s)
+{
+	struct locks *l = s->locks;
+	uint32_t i, n = 0, oldest, rest, age;
+
+	for (i = 0; i < l->n; i++)
+		if (lock_is_kept(s, &l->locks[i]))
+			l->locks[n++] = l->locks[i];
+	l->n = n;
+	oldest = locks_oldest(l, &rest);
+	for (i = n = 0; i < l->n; i++) {
+		age = l->slot - l->locks[i].used;
+		if (age > oldest || (age == oldest && rest == 0))
+			continue;
+		rest -= age == oldest;
+		l->locks[n++] = l->locks[i];
+	}
+	l->n = n;
+}
+
+/* When it is half full; numbers in processes go on as long as one of their
+ * locks is known. */
+static void
+locks_sweep(struct engine *s)
+{
+	struct locks *l = s->locks;
+	uint32_t i;
 
 	if (l->n < LOCKS_MAX / 2)
 		return;
-	locks_keep_numbers(l);
-	for (i = 0; i < l->n; i++)
-		if (lock_is_kept(l, &l->locks[i]))
-			l->locks[n++] = l->locks[i];
-	l->n = n;
+	locks_keep_numbers(s);
+	locks_forget(s);
 	memset(l->slots, 0, sizeof(l->slots));
-	for (i = 0; i < n; i++)
+	for (i = 0; i < l->n; i++)
 		locks_enter(l, i);
 }
 
 void
-locks_begin_slot(struct locks *l)
+locks_begin_slot(struct engine *s)
 {
+	struct locks *l = s->locks;
+
 	l->slot++;
-	locks_sweep(l);
+	locks_sweep(s);
 	for (uint32_t i = 0; i < l->n; i++)
 		l->locks[i].asked = false;
 }

@@ -36,7 +36,10 @@ enum lock_series {
 	LOCK_SERIES
 };
 
-#define LOCKS_MAX 16384 /* that are told apart */
+/* That stay known from slot to slot: those that were waited for last, of
+ * processes that live.  As many again may be new in a slot. */
+#define LOCKS_MAX 16384
+#define LOCKS_FULL UINT32_MAX /* no number: there is no room for one more */
 #define LOCK_LEAF_MAX 640
 
 /* NULL when out of memory. */
@@ -48,7 +51,8 @@ void locks_set_type(struct locks *l, enum lock_series series, uint8_t type);
 uint8_t locks_type(const struct locks *l, enum lock_series series);
 
 /* The number of the lock that an event's wait is for, to be the last of its
- * stack's numbers; valid until the next slot. */
+ * stack's numbers; valid until the next slot.  Or LOCKS_FULL: a wait for it is
+ * told without its name; who ended that wait cannot be told. */
 uint32_t locks_number(struct engine *s, const struct sample_event *e);
 
 /* What is told of a stack when names are known. */
@@ -69,6 +73,6 @@ bool locks_tell(struct engine *s, const struct aggregate_stack *stack,
     bool holder, struct locks_told *out);
 
 /* Everything that was numbered in the slot is void after this. */
-void locks_begin_slot(struct locks *l);
+void locks_begin_slot(struct engine *s);
 
 #endif

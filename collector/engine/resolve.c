@@ -222,6 +222,17 @@ resolve_lose_stack(struct engine *s, const struct sample_event *e,
 	    lost[LOST_AGGREGATE_FULL] += samples;
 }
 
+/* Nobody knows what was waited for. */
+static void
+resolve_lose_lock(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who)
+{
+	struct engine_profile *p = &s->profiles[e->type];
+
+	p->now.locks_full++;
+	service_faults_of(p->faults, who->service)->lost[LOST_LOCKS_FULL]++;
+}
+
 /* Into the aggregate: a clock's ticks, or the time of a wait. */
 static void
 resolve_add(struct engine *s, const struct sample_event *e,
@@ -281,6 +292,10 @@ resolve_add_lock(struct engine *s, const struct sample_event *e,
 	refs[n_user] = locks_number(s, e);
 	memcpy(&of, e, offsetof(struct sample_event, frames));
 	of.type = locks_type(s->locks, holder ? LOCK_HOLDER : LOCK_TIME);
+	if (holder && refs[n_user] == LOCKS_FULL) {
+		resolve_lose_lock(s, &of, who);
+		return;
+	}
 	stack.group = resolve_group(s, &of, who, whole, "");
 	if (stack.group != AGGREGATE_NONE &&
 	    aggregate_add(s->aggregate, &stack))

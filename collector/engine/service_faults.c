@@ -18,6 +18,7 @@
 static const char *const lost_reasons[LOST_REASONS] = {
     [LOST_HELD_FULL] = "held full",
     [LOST_AGGREGATE_FULL] = "aggregate full",
+    [LOST_LOCKS_FULL] = "locks full",
 };
 
 struct faults {

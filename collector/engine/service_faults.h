@@ -23,7 +23,12 @@
 struct batch;
 struct service_faults;
 
-enum service_lost { LOST_HELD_FULL, LOST_AGGREGATE_FULL, LOST_REASONS };
+enum service_lost {
+	LOST_HELD_FULL,
+	LOST_AGGREGATE_FULL,
+	LOST_LOCKS_FULL,
+	LOST_REASONS
+};
 
 /* Counts since the start. */
 struct service_counts {

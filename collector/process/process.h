@@ -32,6 +32,7 @@
 #include "collector/process/pidstat.h"
 
 #define PROCESSES_MAX 32768
+#define PROCESS_STEP_NS 10000000u /* USER_HZ is 100 wherever we run */
 
 enum process_part {
 	PROCESS_CODE,

@@ -27,7 +27,6 @@
 #include "store/base/err.h"
 #include "store/batch/batch.h"
 
-#define TICK_NS 10000000u /* USER_HZ is 100 on every architecture we run on */
 #define STILL_SWEEPS 4
 #define ANCESTORS_MAX 16
 #define FACTS_MAX 1024    /* new processes told of in one slot, */
@@ -82,7 +81,7 @@ services_new_at(struct services **out, const struct config *config,
 	s->slot_ns = config->slot_ns > 2 * NS_PER_S ? config->slot_ns :
 	    2 * NS_PER_S;
 	s->boot_wall_ns = clock_wall_ns() - clock_boot_ns();
-	s->boot_wall_ns -= s->boot_wall_ns % TICK_NS;
+	s->boot_wall_ns -= s->boot_wall_ns % PROCESS_STEP_NS;
 	s->fds_max = services_fd_budget();
 	s->proc = opendir(proc);
 	if (s->proc == NULL) {
@@ -476,7 +475,7 @@ services_add(struct services *s, int32_t pid)
 	}
 	if (!process_read_stat(s, pid, &fd, &stat))
 		return;
-	start_ns = stat.start_ticks * TICK_NS;
+	start_ns = stat.start_ticks * PROCESS_STEP_NS;
 	p = process_find(s->table, pid, start_ns);
 	if (p == NULL)
 		p = process_add(s->table, pid, start_ns);
@@ -583,7 +582,7 @@ services_process(struct services *s, int32_t pid, uint64_t start_ns)
 {
 	struct process *p;
 
-	start_ns -= start_ns % TICK_NS;
+	start_ns -= start_ns % PROCESS_STEP_NS;
 	p = process_find(s->table, pid, start_ns);
 	if (p == NULL || p->read == NULL) {
 		services_look(s, pid);
@@ -600,7 +599,7 @@ services_missed(struct services *s, int32_t pid, uint64_t start_ns)
 {
 	struct process *p;
 
-	start_ns -= start_ns % TICK_NS;
+	start_ns -= start_ns % PROCESS_STEP_NS;
 	p = process_find(s->table, pid, start_ns);
 	if (p != NULL)
 		return p;

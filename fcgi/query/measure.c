@@ -279,7 +279,8 @@ static bool
 measure_is_owned(const char *reason)
 {
 	return strcmp(reason, "held full") == 0 ||
-	    strcmp(reason, "aggregate full") == 0;
+	    strcmp(reason, "aggregate full") == 0 ||
+	    strcmp(reason, "locks full") == 0;
 }
 
 const struct err *
@@ -306,6 +307,20 @@ measure_faults_fini(struct measure_faults *f)
 	metric_series_free(f->series, f->n);
 	metric_series_free(f->host, f->n_host);
 	*f = (struct measure_faults){0};
+}
+
+bool
+measure_lost(const struct measure_faults *f, const char *source)
+{
+	const struct metric_series *m = f->of_service ? f->series : f->host;
+	size_t n = f->of_service ? f->n : f->n_host;
+	const char *name = f->of_service ? MEASURE_SERVICE_LOST :
+	    MEASURE_LOST;
+
+	for (size_t i = 0; i < n; i++)
+		if (measure_is_reason(&m[i], name, source))
+			return true;
+	return false;
 }
 
 void

@@ -150,6 +150,17 @@ profile_page_absent(const struct profile_page *page, bool *takes)
 	return NULL;
 }
 
+/* Before and after all that is kept nobody has said who takes what. */
+static bool
+profile_page_is_outside(const struct profile_page *page)
+{
+	struct store_extent extent;
+
+	store_extent(page->store, &extent);
+	return page->until_ns <= extent.from_ns ||
+	    page->from_ns >= extent.until_ns;
+}
+
 /* Time off CPU is recorded where somebody has asked for it; takes: and
  * somebody had, but nobody ran in this range. */
 static void
@@ -159,7 +170,7 @@ profile_page_explain_waits(struct profile_page *page, bool takes)
 
 	if (strcmp(profile_page_source(page), "offcpu") != 0)
 		return;
-	if (p->slots == 0 && takes)
+	if (p->slots == 0 && (takes || profile_page_is_outside(page)))
 		return;
 	if (p->slots == 0)
 		page->why = "time off CPU was not recorded in this range: "
@@ -167,6 +178,17 @@ profile_page_explain_waits(struct profile_page *page, bool takes)
 	else if (p->parts != NULL && p->whole_slots < p->slots)
 		page->why = "in a part of this range time off CPU was not "
 		    "recorded: there it is CPU time alone";
+}
+
+/* Nothing was seen, which is 0 where nothing of it was lost. */
+static void
+profile_page_explain_none(struct profile_page *page)
+{
+	page->state = "zero";
+	if (!measure_lost(&page->faults, profile_page_source(page)))
+		return;
+	page->state = "no data";
+	page->why = "what there was in this range was lost: see \"lost\"";
 }
 
 /* "not attached" where the source named like the profile says so.  What lacks
@@ -186,7 +208,9 @@ profile_page_explain(struct profile_page *page)
 	}
 	profile_page_explain_waits(page, takes);
 	if (page->profile->slots > 0) {
-		page->state = page->profile->stacks > 0 ? "data" : "zero";
+		page->state = "data";
+		if (page->profile->stacks == 0)
+			profile_page_explain_none(page);
 		return;
 	}
 	if (said != NULL) {

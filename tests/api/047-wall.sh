@@ -56,6 +56,13 @@ tree 'wall{service="mix"}' "$old"
 check "without offcpu it is no data, and how to start it" js '
     d.flamebearer.numTicks === 0 && d.memlens.slots === 0 &&
     d.memlens.state !== "data" && d.memlens.why !== ""'
+for range in 'from=1600000000&until=1600000300' \
+    'from=1800000000&until=1800000300'; do
+	tree offcpu "$range"
+	check "of what nobody keeps nobody says that it is off" js '
+	    d.memlens.slots === 0 && d.memlens.state === "no data" &&
+	    !/starts it/.test(d.memlens.why)'
+done
 tree 'wall{service="mix"}' 'from=1699999200&until=1700000000'
 check "a part without offcpu is said" js 'd.memlens.slots === 70 &&
     d.memlens.whole_slots === 40 && /CPU time alone/.test(d.memlens.why)'

@@ -62,7 +62,7 @@
   }
 
   /* Reasons that a service counts itself, where anybody does. */
-  const OWNED = ['held full', 'aggregate full'];
+  const OWNED = ['held full', 'aggregate full', 'locks full'];
 
   /*
    * lost, broken, faults of a range, as the API has them: the service's
