@@ -323,18 +323,26 @@ struct leaks_growth {
 	struct trend trend;
 };
 
-/* The total of a heap; where that does not surely grow, since more comes and
- * goes than it grows by, what is resident; and where not even that does, the
- * stacks that do.  Without a heap what is resident alone. */
+/* How wide its interval is; without end where nothing surely grows. */
+static double
+leaks_width(const struct leaks_growth *g)
+{
+	const struct trend *t = &g->trend;
+
+	return t->state == TREND_GROWING ? t->high - t->low : INFINITY;
+}
+
+/* The total of a heap or what is resident, whichever is known better; where
+ * neither surely grows, since more comes and goes than it grows by, the stacks
+ * that do.  Without a heap what is resident alone. */
 static const struct leaks_growth *
 leaks_growth_of(const struct leaks_growth of[3], bool heap)
 {
-	if (!heap)
+	double total = leaks_width(&of[0]), resident = leaks_width(&of[1]);
+
+	if (!heap || resident < total)
 		return &of[1];
-	for (size_t i = 0; i < 3; i++)
-		if (of[i].trend.state == TREND_GROWING)
-			return &of[i];
-	return &of[0];
+	return isfinite(total) ? &of[0] : &of[2];
 }
 
 /* When memory is gone at such a growth, the service's own or the host's,

@@ -289,7 +289,8 @@ leaks_step(struct leaks *l, const struct map64 *chosen, size_t step,
 struct trend
 leaks_trend(const struct leaks *l, const struct leak *k)
 {
-	const double *value = k != NULL ? k->value : l->total;
+	const double *value = k != NULL ? k->value
+	    : l->is_metric ? l->least : l->total;
 	double grain = k != NULL ? k->grain : l->grain;
 	struct trend_point points[LEAKS_STEPS];
 	double load[LEAKS_STEPS];
@@ -404,7 +405,9 @@ leaks_read_metric(struct leaks *l, struct store *s,
 				continue;
 			l->has[i] = true;
 			l->total[i] += (double)p->sum / (double)p->count;
+			l->least[i] += (double)p->min;
 		}
+	l->is_metric = true;
 	metric_series_free(series, n);
 	return NULL;
 }

@@ -34,6 +34,10 @@ struct leaks {
 	size_t n_steps;
 	bool has[LEAKS_STEPS];     /* is there data in the step? */
 	double total[LEAKS_STEPS]; /* of all stacks */
+	/* Of a metric the least within each step, which its trend is of: what a
+	 * burst takes for a moment is no growth. */
+	double least[LEAKS_STEPS];
+	bool is_metric;
 	/* Requests in each step, NAN where nobody knows; the caller's, before
 	 * leaks_read(). */
 	double load[LEAKS_STEPS];

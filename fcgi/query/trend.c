@@ -26,6 +26,7 @@
 #define ROUNDING 1e-9
 #define TREND_PARTS 3
 #define SPREADS 4
+#define SURER 2
 /* what grows so much slower than it did has come to its end */
 #define LATE_PART 0.1
 /* The variance of a walk's slope by all pairs, over that by its two ends. */
@@ -221,20 +222,6 @@ trend_count(size_t n, size_t part)
 	return n / part < TREND_POINTS_MIN ? TREND_POINTS_MIN : n / part;
 }
 
-/* The last n / part of them; where that is not all, what it has grown by is
- * more than what came before went up and down. */
-static struct trend
-trend_last(const struct trend_point *p, size_t n, size_t part)
-{
-	size_t last = trend_count(n, part), before = n - last;
-	struct trend t = trend_slope(p + before, last);
-
-	if (t.slope * (p[n - 1].x - p[before].x) <
-	    SPREADS * trend_spread(p, before))
-		t.state = TREND_STEADY;
-	return t;
-}
-
 /* ---- what is sampled ---- */
 
 double
@@ -283,11 +270,49 @@ trend_sampled(struct trend t, const struct trend_point *p, size_t n,
 	return t;
 }
 
+/* A part of the points by itself, with what samples err by, and whether it is
+ * beyond what came before it. */
+struct trend_part {
+	struct trend own, wide;
+	bool beyond;
+};
+
+static struct trend_part
+trend_part(const struct trend_point *p, size_t n, size_t part, double grain)
+{
+	size_t last = trend_count(n, part), before = n - last;
+	struct trend_part of = {.own = trend_slope(p + before, last)};
+
+	of.wide = trend_sampled(of.own, p + before, last, grain);
+	of.beyond = of.own.state == TREND_GROWING &&
+	    of.own.slope * (p[n - 1].x - p[before].x) >=
+	    SPREADS * trend_spread(p, before);
+	return of;
+}
+
 static bool
 trend_within(const struct trend *t, const struct trend *in)
 {
 	return t->state == TREND_GROWING && t->slope >= in->low &&
 	    t->slope <= in->high;
+}
+
+/* The longest of what grows, and the last does not contradict, or one that is
+ * far surer: a part in which a cache has filled is not.  NULL: none. */
+static const struct trend *
+trend_surest(const struct trend_part of[TREND_PARTS])
+{
+	const struct trend *best = NULL;
+
+	for (size_t i = 0; i < TREND_PARTS; i++) {
+		const struct trend *t = &of[i].wide;
+
+		if (trend_within(t, &of[TREND_PARTS - 1].wide) &&
+		    (best == NULL ? of[i].beyond
+		    : t->high - t->low < (best->high - best->low) / SURER))
+			best = t;
+	}
+	return best;
 }
 
 /*
@@ -298,8 +323,9 @@ trend_within(const struct trend *t, const struct trend *in)
 struct trend
 trend_of(const struct trend_point *points, size_t n, double grain)
 {
-	struct trend of[TREND_PARTS], wide[TREND_PARTS];
 	const size_t last = TREND_PARTS - 1;
+	struct trend_part of[TREND_PARTS];
+	const struct trend *best;
 	bool grew = false, grows;
 
 	if (n < TREND_POINTS_MIN)
@@ -307,25 +333,20 @@ trend_of(const struct trend_point *points, size_t n, double grain)
 	if (n > TREND_POINTS_MAX)
 		n = TREND_POINTS_MAX;
 	for (size_t i = 0; i < TREND_PARTS; i++) {
-		size_t count = trend_count(n, i + 1);
-
-		of[i] = trend_last(points, n, i + 1);
-		wide[i] = trend_sampled(of[i], points + n - count, count,
-		    grain);
-		grew |= of[i].state == TREND_GROWING;
+		of[i] = trend_part(points, n, i + 1, grain);
+		grew |= of[i].beyond;
 	}
-	grows = grew && of[last].low > 0;
-	for (size_t i = 0; i < TREND_PARTS; i++)
-		grows |= trend_within(&of[i], &of[last]);
-	for (size_t i = 0; grows && i < TREND_PARTS; i++)
-		if (trend_within(&of[i], &wide[last]))
-			return wide[i];
+	grows = grew && of[last].own.low > 0;
+	for (size_t i = 0; grew && i < TREND_PARTS; i++)
+		grows |= trend_within(&of[i].own, &of[last].own);
+	if (grows && (best = trend_surest(of)) != NULL)
+		return *best;
 	if (grew)
-		wide[0].state = TREND_PLATEAU;
+		of[0].wide.state = TREND_PLATEAU;
 	if (!grows)
-		return wide[0];
-	wide[last].state = TREND_GROWING;
-	return wide[last];
+		return of[0].wide;
+	of[last].wide.state = TREND_GROWING;
+	return of[last].wide;
 }
 
 static int

@@ -133,6 +133,11 @@ static double step(int i) { return i < 24 ? 100 : 300; }
 static double doubling(int i) { return 64 << i / 8; }
 static double full(int i) { return i < 15 ? 12 * i : 180; }
 static double slower(int i) { return i < 24 ? 8 * i : 192 + 2 * (i - 24); }
+/* a cache that fills, a leak, and bursts */
+static double filled_leak(int i)
+{
+	return full(i) + 4 * i + (i % 3 == 2 ? 30 : 0);
+}
 static double flat(int i) { return 0 * i + 1000; }
 static double slow(int i) { return 1000 + 0.6 * i; }
 static double wanders(int i)
@@ -152,6 +157,7 @@ static const struct known {
     {restarted, 1, false, 0, 4}, {restarted_leak, 1, true, 10, 4},
     {step, 1, false, 0, 4}, {doubling, 1, true, 0, 4},
     {full, 4, false, 0, 8}, {slower, 1, true, 2, 4},
+    {filled_leak, 1, true, 4, 8},
     {flat, 10, false, 0, 8}, {slow, 10, true, 0.6, 20},
     {wanders, 0, false, 0, 12}};
 
