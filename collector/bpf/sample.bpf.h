@@ -202,10 +202,10 @@ copy_pages(char *to, __u64 sp, __u64 end, int pages)
 
 	for (i = 0; i < pages; i++) {
 		n = PAGE - ((__u32)sp & (PAGE - 1));
+		/* Bounded wherever the compiler keeps it, for 6.1. */
 		if (n > end - sp)
-			n = (__u32)(end - sp);
-		barrier_var(n); /* what is checked is what is used */
-		if (n == 0 || n > PAGE ||
+			n = (__u32)(end - sp) & (PAGE - 1);
+		if (n == 0 ||
 		    bpf_probe_read_user(to, n, (void *)sp) != 0)
 			break;
 		to += n;
