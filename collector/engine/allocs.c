@@ -81,10 +81,12 @@ allocs_has_type(const struct engine *s, size_t type)
 	    (int)type, ALLOCS_SERIES - 1) != NULL;
 }
 
-/* There was no room for an object: what is in use lacks it. */
+/* There was no room for an object, or it could not be looked for: what is in
+ * use lacks it. */
 static void
 allocs_lose(struct engine *s, uint64_t objects)
 {
+	s->allocs.lacks = s->allocs.lacks || objects > 0;
 	s->profiles[s->allocs.types[ALLOCS_IN_USE]].now.aggregate_full +=
 	    objects;
 }
@@ -128,37 +130,42 @@ allocs_drop_missing(void *arg, struct process *p, uint64_t address)
 		objects_give(r->objects, p, 0, address);
 }
 
+/* What is taken over of a table: nothing, or what was taken before us, or what
+ * we were not told of. */
+enum allocs_found { FOUND_NOTHING, FOUND_BEFORE, FOUND_LOST };
+
 /*
  * Drops the objects of a process that its table has no more, and takes over
- * what it has, where all is to be known.  What was taken since, and comes
- * through the ring behind this, takes the place of what was found here; what
- * was given back is then not known any more.  A process that cannot be read
- * keeps what it has until it ends.
+ * what it has, where that is wanted.  What was taken since, and comes through
+ * the ring behind this, takes the place of what was found here; what was given
+ * back is then not known any more.  False: the process cannot be read, and
+ * keeps what it has.
  */
-static void
-allocs_read_table(struct engine *s, struct process *p, bool all)
+static bool
+allocs_read_table(struct engine *s, struct process *p, enum allocs_found found)
 {
 	struct allocs_read r = {.objects = s->allocs.objects};
 	uint64_t table;
 	size_t i;
 
 	if (p->read == NULL || !allocs_table(s, p, &table))
-		return;
+		return false;
 	if (table != 0 && (!objects_holds(r.objects, p) ||
 	    !objects_table_read(p->pid, table, &r.cells, &r.n)))
-		return;
+		return false;
 	objects_each(r.objects, p, allocs_drop_missing, &r);
-	for (i = 0; i < r.n && all; i++)
+	for (i = 0; i < r.n && found != FOUND_NOTHING; i++)
 		if (!objects_found(r.objects, p, r.cells[i].address,
-		    r.cells[i].bytes))
+		    r.cells[i].bytes, found == FOUND_LOST))
 			allocs_lose(s, 1);
 	free(r.cells);
+	return true;
 }
 
 static void
 allocs_find(void *arg, struct process *p)
 {
-	allocs_read_table(arg, p, true);
+	allocs_read_table(arg, p, FOUND_BEFORE);
 }
 
 void
@@ -168,42 +175,77 @@ allocs_take_over(struct engine *s)
 		services_each(s->services, allocs_find, s);
 }
 
-/* A process that nobody had looked at when we began. */
+/* A process that nobody had looked at when we began, or lost something. */
 static void
 allocs_meet(struct engine *s, struct process *p)
 {
-	if (p->part[PROCESS_OBJECTS] == NULL &&
-	    (int64_t)p->start_ns < s->allocs.began_boot_ns)
-		allocs_read_table(s, p, true);
+	if (p->part[PROCESS_OBJECTS] != NULL)
+		return;
+	if ((int64_t)p->start_ns < s->allocs.began_boot_ns)
+		allocs_read_table(s, p, FOUND_BEFORE);
+	else if ((int64_t)p->start_ns < s->allocs.lost_boot_ns)
+		allocs_read_table(s, p, FOUND_LOST);
 }
 
-/* Where the table is, the mappings of now say. */
+/* Of those who hold nothing it is asked when they are met, and here where they
+ * began just then: they may not take anything any more.  Where a table is, the
+ * mappings of now say. */
 static void
-allocs_read_again(void *arg, struct process *p)
+allocs_find_lost(void *arg, struct process *p)
 {
-	maps_renew(p);
-	allocs_read_table(arg, p, false);
+	struct engine *s = arg;
+	bool holds = p->part[PROCESS_OBJECTS] != NULL;
+
+	if (!holds && (int64_t)p->start_ns < s->allocs.checked_boot_ns)
+		return;
+	if (holds)
+		maps_renew(p);
+	if (!allocs_read_table(s, p, FOUND_LOST) && holds)
+		allocs_lose(s, 1);
 }
 
 /* What a program had goes with it, when the process executes another one. */
 static void
 allocs_read_renewed(void *arg, struct process *p)
 {
-	if (objects_renewed(p))
-		allocs_read_again(arg, p);
+	if (!objects_renewed(p))
+		return;
+	maps_renew(p);
+	allocs_read_table(arg, p, FOUND_NOTHING);
 }
 
-/* What was given back while the ring was full, we were not told of; what was
- * taken then is lost, and counted. */
+/* What was lost so far, in the ring. */
+static uint64_t
+allocs_lost(struct engine *s)
+{
+	uint64_t took[COUNT_COUNTERS], gave[COUNT_COUNTERS];
+
+	sampler_counts(s->sampler, s->allocs.types[ALLOCS_SPACE], took);
+	sampler_counts(s->sampler, s->allocs.types[ALLOCS_IN_USE], gave);
+	return took[COUNT_RING_FULL] + gave[COUNT_RING_FULL];
+}
+
+/* What was taken or given back while the ring was full, we were not told of.
+ * All processes may have lost something; their tables know it.  What waited in
+ * the ring while they were read may lack what came behind it and was lost: they
+ * are read once more when that is seen. */
 static void
 allocs_check(struct engine *s)
 {
-	uint64_t counts[COUNT_COUNTERS];
+	struct allocs *a = &s->allocs;
+	uint64_t lost = allocs_lost(s);
+	bool lacks = a->lacks || lost != a->lost;
+	int64_t now_ns = clock_boot_ns();
 
-	sampler_counts(s->sampler, s->allocs.types[ALLOCS_IN_USE], counts);
-	objects_holders(s->allocs.objects, counts[COUNT_RING_FULL] !=
-	    s->allocs.lost ? allocs_read_again : allocs_read_renewed, s);
-	s->allocs.lost = counts[COUNT_RING_FULL];
+	a->lacks = lost != a->lost;
+	a->lost = lost;
+	if (lacks) {
+		a->lost_boot_ns = now_ns;
+		services_each(s->services, allocs_find_lost, s);
+	} else {
+		objects_holders(a->objects, allocs_read_renewed, s);
+	}
+	a->checked_boot_ns = now_ns;
 }
 
 bool

@@ -40,7 +40,10 @@ struct allocs {
 	uint8_t types[ALLOCS_SERIES]; /* of profile, by number */
 	struct objects_library library;
 	int64_t began_boot_ns; /* when the probes were attached */
-	uint64_t lost; /* objects given back that we were not told of */
+	uint64_t lost; /* events that we were not told of */
+	int64_t checked_boot_ns; /* when that was looked at, */
+	int64_t lost_boot_ns;    /* and when some were new; 0: never */
+	bool lacks; /* what is in use lacks something that may be found */
 };
 
 /* Has a type of profile be one of them; the first one is ALLOCS_SPACE, with

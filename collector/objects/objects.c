@@ -14,6 +14,7 @@
 #include "store/base/buf.h"
 
 #define BEFORE "[before MemLens started]"
+#define LOST "[its stack was lost]"
 
 struct objects_weight
 objects_weigh(uint64_t bytes, uint64_t times)
@@ -222,7 +223,7 @@ object_uncount(struct objects *o, const struct object *x)
 {
 	struct kept *k;
 
-	if (x->stack >= STACK_BEFORE)
+	if (x->stack >= STACK_LOST)
 		return;
 	if ((x->stack & STACK_OPEN) != 0) {
 		struct objects_slot *sum = &o->slot[x->stack &
@@ -312,19 +313,38 @@ objects_take(struct objects *o, struct process *p, uint32_t exec_id,
 	    .stack = OBJECTS_NONE});
 }
 
+/* In the sum that it is in, too. */
+static void
+object_weigh_anew(struct objects *o, struct object *x, struct objects_weight w)
+{
+	struct kept *k;
+
+	if (x->stack < STACK_OPEN) {
+		k = &o->kept.all[x->stack];
+		k->sum.bytes += w.bytes - x->weight.bytes;
+		k->sum.objects += w.objects - x->weight.objects;
+	}
+	x->weight = w;
+}
+
 bool
 objects_found(struct objects *o, struct process *p, uint64_t address,
-    uint64_t bytes)
+    uint64_t bytes, bool lost)
 {
+	struct object x = {.address = address,
+	    .weight = objects_weigh(bytes, 1),
+	    .stack = lost ? STACK_LOST : STACK_BEFORE};
 	struct holder *h = holder_of(o, p);
+	uint32_t old;
 
 	if (h == NULL)
 		return false;
 	holder_go_on(o, h, p->exec_id);
-	return object_find(o, h, address) != OBJECTS_NONE ||
-	    object_add(o, h, &(struct object){.address = address,
-	    .weight = objects_weigh(bytes, 1),
-	    .stack = STACK_BEFORE});
+	old = object_find(o, h, address);
+	if (old == OBJECTS_NONE)
+		return object_add(o, h, &x);
+	object_weigh_anew(o, &o->all[old], x.weight);
+	return true;
 }
 
 /* The slot's sums of a stack. */
@@ -435,28 +455,26 @@ objects_keep_frame(struct objects *o, uint32_t stack, const struct frame *f)
 	o->slot[stack].n++;
 }
 
-/* One whose stack nobody has seen. */
+/* One whose stack nobody has seen, or that was lost. */
 static uint32_t
 settle_mark(struct objects *o, const struct object *x)
 {
 	uint32_t name = kept_name(&o->kept, &(struct frame){
-	    .kind = FRAME_MARK, .name = BEFORE, .module = "",
-	    .build_id = ""});
+	    .kind = FRAME_MARK, .module = "", .build_id = "",
+	    .name = x->stack == STACK_BEFORE ? BEFORE : LOST});
 
 	return name == FRAMES_NONE ? OBJECTS_NONE :
 	    kept_stack(&o->kept, x->of, "", &name, 1);
 }
 
-/* The kept stack of an object of the slot; OBJECTS_NONE: there is no room, or
- * its stack was lost. */
+/* The kept stack of an object of the slot; OBJECTS_NONE: it has none, or there
+ * is no room. */
 static uint32_t
 settle_stack(struct objects *o, const struct object *x)
 {
 	const struct slot_stack *s;
 
-	if (x->stack == STACK_BEFORE)
-		return settle_mark(o, x);
-	if (x->stack >= STACK_BEFORE || o->names.failed || o->pools.failed)
+	if (x->stack >= STACK_LOST || o->names.failed || o->pools.failed)
 		return OBJECTS_NONE;
 	s = &o->slot[x->stack & ~STACK_OPEN];
 	if (s->n == 0)
@@ -501,6 +519,8 @@ objects_settle(struct objects *o)
 		if (x->of == NULL || x->stack < STACK_OPEN)
 			continue;
 		stack = settle_stack(o, x);
+		if (stack == OBJECTS_NONE)
+			stack = settle_mark(o, x);
 		if (stack != OBJECTS_NONE) {
 			settle_count(o, x, stack);
 			continue;

@@ -70,9 +70,12 @@ bool objects_placed(struct objects *o, struct process *p, uint64_t address,
 bool objects_give(struct objects *o, struct process *p, uint32_t exec_id,
     uint64_t address);
 
-/* It lived before we began; nothing where it is known already. */
+/* It lives, as the library's table says, and was taken before we began or,
+ * where `lost`, when we were not told.  One that is known already keeps its
+ * stack, and stands for itself alone from here on: those that it stood for are
+ * found, too.  False: there is no room. */
 bool objects_found(struct objects *o, struct process *p, uint64_t address,
-    uint64_t bytes);
+    uint64_t bytes, bool lost);
 
 /* Calls fn for each object of a process; it may give it back. */
 typedef void objects_fn(void *arg, struct process *p, uint64_t address);

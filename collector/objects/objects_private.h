@@ -8,7 +8,8 @@
 #include "collector/objects/objects.h"
 #include "store/base/buf.h"
 
-#define STACK_BEFORE 0xfffffffeu /* it lived before we began */
+#define STACK_BEFORE 0xfffffffeu /* it lived before we began, */
+#define STACK_LOST 0xfffffffdu   /* or nobody was told of its stack */
 #define STACK_OPEN 0x80000000u   /* set in a number of the slot's */
 #define KEPT_FRAMES_MAX 320
 

@@ -252,8 +252,8 @@ TEST(objects_that_are_found)
 	struct process *p = process_add(table, 1, 1000);
 	struct objects_kept k;
 
-	CHECK(objects_found(o, p, 32, 1 << 20));
-	CHECK(objects_found(o, p, 32, 1 << 20));
+	CHECK(objects_found(o, p, 32, 1 << 20, false));
+	CHECK(objects_found(o, p, 32, 1 << 20, false));
 	CHECK_INT(objects_settle(o), 0);
 	k = objects_kept_get(o, 0);
 	CHECK_INT(objects_kept_count(o), 1);
@@ -263,6 +263,42 @@ TEST(objects_that_are_found)
 	CHECK_INT(k.sum.bytes, weigh(1 << 20).bytes);
 	CHECK(objects_give(o, p, 0, 32));
 	CHECK(!objects_give(o, p, 0, 32));
+	objects_free(o);
+	processes_free(table);
+}
+
+/* What nobody was told of is found in full: a thing that stood for two, too,
+ * is one of them; what had no stack when its slot ended has lost it. */
+TEST(objects_that_were_lost)
+{
+	struct processes *table = processes_new();
+	struct objects *o = objects_new(table);
+	struct process *p = process_add(table, 1, 1000);
+	struct frame f = {.kind = FRAME_NATIVE, .name = "f", .module = "",
+	    .build_id = ""};
+
+	CHECK(objects_take(o, p, 0, 16, objects_weigh(100, 2), 1));
+	CHECK(objects_placed(o, p, 16, objects_weigh(100, 2), 1, 0));
+	objects_keep(o, 0, "");
+	objects_keep_frame(o, 0, &f);
+	CHECK_INT(objects_settle(o), 0);
+	CHECK_INT(objects_kept_get(o, 0).sum.bytes,
+	    objects_weigh(100, 2).bytes);
+	CHECK(objects_take(o, p, 0, 48, weigh(300), 2));
+	CHECK(objects_found(o, p, 16, 100, true));
+	CHECK(objects_found(o, p, 32, 200, true));
+	CHECK_INT(objects_settle(o), 0);
+	CHECK_INT(objects_kept_count(o), 2);
+	CHECK_STR(objects_kept_frame(o, 0, 0).name, "f");
+	CHECK_INT(objects_kept_get(o, 0).sum.bytes, weigh(100).bytes);
+	CHECK_INT(objects_kept_get(o, 0).sum.objects, weigh(100).objects);
+	CHECK_STR(objects_kept_frame(o, 1, 0).name, "[its stack was lost]");
+	CHECK_INT(objects_kept_get(o, 1).sum.bytes,
+	    weigh(200).bytes + weigh(300).bytes);
+	CHECK(objects_give(o, p, 0, 16));
+	CHECK(objects_give(o, p, 0, 32));
+	CHECK(objects_give(o, p, 0, 48));
+	CHECK_INT(objects_kept_get(o, 1).sum.bytes, 0);
 	objects_free(o);
 	processes_free(table);
 }
@@ -331,6 +367,7 @@ main(void)
 	RUN(objects_are_those_of_the_model);
 	RUN(stacks_without_objects_are_dropped);
 	RUN(objects_that_are_found);
+	RUN(objects_that_were_lost);
 	RUN(a_late_sample_of_the_program_before_ends_nothing);
 	RUN(weights);
 	return test_done();
