@@ -8,8 +8,8 @@
  *	disk_issue     it goes to the device
  *	disk_complete  it is done
  *	disk_merge     it has become a part of another one
- *	disk_sync_*    fsync and its like: as the file system sees it (ext4),
- *	               or as the system call
+ *	disk_sync_*    fsync and its like: as the file system sees it (ext4)
+ *	disk_call_*    the same as system calls: what is none is ext4's still
  *	disk_reclaim_*, disk_compact_*   looking for memory
  *	disk_run_queue   a thread that was ready to run does
  *	disk_fault_user, disk_fault_kernel   a page fault begins
@@ -58,7 +58,8 @@ struct request {
 	__u64 __sector, start_time_ns;
 } __attribute__((preserve_access_index));
 
-/* Set by the daemon. */
+/* Set by the daemon, the first before loading. */
+const volatile bool disk_calls = 0; /* syncs are seen as system calls */
 volatile __u64 disk_attached_ns = ~0ULL; /* requests of before are not ours */
 
 struct disk_request {
@@ -222,12 +223,13 @@ free_request(struct disk_request *r)
 #define CLOCKS_NS 1000 /* two ways to ask for one clock may be apart */
 
 /* Is it that request?  The end of one that was at this address before may
- * have been missed. */
+ * have been missed.  The kernel's time of its beginning may be one from behind
+ * the moment at which it was told, but not from behind its issue. */
 static __always_inline bool
 is_request(const struct disk_request *r, const struct request *rq)
 {
-	return r != 0 && r->began_ns != 0 &&
-	    r->began_ns + CLOCKS_NS >= rq->start_time_ns;
+	return r != 0 && r->began_ns != 0 && (r->issued_ns == 0 ||
+	    r->issued_ns + CLOCKS_NS >= rq->start_time_ns);
 }
 
 /* One that finds no room is missed at its end.  What was at this address and
@@ -436,11 +438,19 @@ current_call(void)
 	    call_of(regs->orig_ax);
 }
 
+/* Where calls are seen, it tells of what is none of those. */
+static __always_inline bool
+sync_is_call(__u8 call)
+{
+	return disk_calls && call != DISK_OTHER_CALL;
+}
+
 SEC("tp_btf/ext4_sync_file_enter")
 int
 BPF_PROG(disk_sync_enter)
 {
-	begin_wait(DISK_SYNC);
+	if (!sync_is_call(current_call()))
+		begin_wait(DISK_SYNC);
 	return 0;
 }
 
@@ -448,7 +458,10 @@ SEC("tp_btf/ext4_sync_file_exit")
 int
 BPF_PROG(disk_sync_exit)
 {
-	end_wait(DISK_SYNC, current_call());
+	__u8 call = current_call();
+
+	if (!sync_is_call(call))
+		end_wait(DISK_SYNC, call);
 	return 0;
 }
 

@@ -190,7 +190,9 @@ disk_labels(struct disk *d, const struct disk_bin *bin, struct label l[4])
 	if (bin->what == DISK_SYNC) {
 		l[n++] = (struct label){"call",
 		    disk_calls[bin->detail & (DISK_CALLS - 1)]};
-		l[n++] = (struct label){"filesystem", d->filesystem};
+		l[n++] = (struct label){"filesystem", (bin->detail &
+		    (DISK_CALLS - 1)) == DISK_OTHER_CALL ? "ext4" :
+		    d->filesystem};
 	} else if (bin->what <= DISK_SIZE) {
 		l[n++] = (struct label){"device", bin->device < DEVICES ?
 		    d->devices[bin->device].name : "(other devices)"};

@@ -25,7 +25,8 @@
 
 #define TRACE_TYPE "btf_trace_" /* of the kernel's types of tracepoints */
 
-/* Which programs are of a part, and for which way of seeing syncs. */
+/* Which programs are of a part, and for which way of seeing syncs.  Those of
+ * ext4 see beside calls what is none, where the kernel has it. */
 static const struct {
 	const char *program;
 	enum disk_part part;
@@ -93,20 +94,6 @@ disk_has(const struct btf *kernel, const char *tracepoint)
 	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-/* Of two programs for one thing the one that this kernel can run. */
-static bool
-disk_wanted(const struct disk_probe *p, size_t i, const struct btf *kernel,
-    bool calls)
-{
-	bool starts = disk_has(kernel, "block_io_start");
-
-	if (disk_programs[i].calls == !calls)
-		return false;
-	if (disk_program(p, i) == p->bpf->progs.disk_start)
-		return starts;
-	return disk_program(p, i) != p->bpf->progs.disk_insert || !starts;
-}
-
 static const char *
 disk_tracepoint(const struct disk_probe *p, size_t i)
 {
@@ -114,6 +101,22 @@ disk_tracepoint(const struct disk_probe *p, size_t i)
 	    bpf_program__section_name(disk_program(p, i)), '/');
 
 	return name != NULL ? name + 1 : "";
+}
+
+/* Of two programs for one thing the one that this kernel can run. */
+static bool
+disk_wanted(const struct disk_probe *p, size_t i, const struct btf *kernel,
+    bool calls)
+{
+	bool starts = disk_has(kernel, "block_io_start");
+
+	if (disk_programs[i].calls == 1 && !calls)
+		return false;
+	if (disk_programs[i].calls == 0 && calls)
+		return disk_has(kernel, disk_tracepoint(p, i));
+	if (disk_program(p, i) == p->bpf->progs.disk_start)
+		return starts;
+	return disk_program(p, i) != p->bpf->progs.disk_insert || !starts;
 }
 
 /* A part is loaded whole or not at all. */
@@ -214,6 +217,8 @@ disk_load(struct disk_probe *p, const struct disk_probe_options *o)
 	p->bpf = disk_bpf__open();
 	disk_leave_out(p, DISK_PART_RUN_QUEUE, o->run_queue);
 	disk_leave_out(p, DISK_PART_FAULTS, o->faults);
+	if (p->bpf != NULL)
+		p->bpf->rodata->disk_calls = o->calls;
 	if (p->bpf != NULL && !o->run_queue)
 		bpf_map__set_max_entries(p->bpf->maps.queued_places, 1);
 	if (p->bpf != NULL)

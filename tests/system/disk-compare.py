@@ -120,6 +120,27 @@ def compare_owner(h, lines):
                n - unseen <= got <= n + 20, (n, got, unseen))
 
 
+def compare_queues(h):
+    """Where the kernel tells of their beginning, none is issued at once."""
+    if not any(os.path.exists(os.path.join(
+            folder, 'events/block/block_io_start'))
+            for folder in ('/sys/kernel/tracing', '/sys/kernel/debug/tracing')):
+        return
+    for operation in ('read', 'write'):
+        q = h.of('disk_queue_seconds', operation=operation, service=service)
+        at_once = sum(n for b, n in q['buckets'].items() if low(b) < 100)
+        expect('%s: none waits for no time' % operation,
+               q['count'] > 0 and at_once == 0, (at_once, q['count']))
+
+
+def compare_others(h, lines):
+    """Writes that are syncs: as ext4 sees them, whoever sees calls."""
+    n = sum(x[:2] == ['sync', 'other'] for x in lines)
+    got = h.of('disk_sync_seconds', call='other', filesystem='ext4',
+               service=service)
+    expect('other: as many', n > 0 and got['count'] == n, (got['count'], n))
+
+
 def compare_syncs(h, lines):
     for call in ('fsync', 'fdatasync', 'msync'):
         true = sorted(int(x[2]) for x in lines
@@ -163,3 +184,5 @@ if mode == 'short':
 else:
     compare_reads(h, lines)
     compare_syncs(h, lines)
+    compare_others(h, lines)
+    compare_queues(h)
