@@ -189,6 +189,25 @@ check "all of it is known" [ ! -s "$T/head" ]
 check "what runs a program needs it" edge serve shop needs
 check "and what is called so" edge shops shop needs
 check "and the project holds it as before" edge "shop (Meson project)" shop holds
+# an archive shares its objects with the shared library of both
+mkdir "$T/both"
+cat >"$T/both/meson.build" <<'END'
+project('both', 'c')
+head = custom_target('head', output: 'head.h', command: ['touch', '@OUTPUT@'])
+both = both_libraries('bo', 'bo.c', head)
+shared_module('mod', 'mod.c', link_with: both.get_static_lib())
+shared_module('dyn', 'mod.c', link_with: both.get_shared_lib())
+END
+echo 'int bo(void) { return 1; }' >"$T/both/bo.c"
+echo 'int bo(void); int mod(void) { return bo(); }' >"$T/both/mod.c"
+meson setup "$T/both/b" "$T/both" >"$T/meson.log" || exit 1
+dot "$T/both/b"
+check "the shared library is nothing that ninja makes the module of" sh -c \
+    "ninja -C '$T/both/b' -t inputs libmod.so | grep -qxF libbo.a &&
+	! ninja -C '$T/both/b' -t inputs libmod.so | grep -qxF libbo.so"
+words "bo head" "dyn bo" "libbo.a head" "mod libbo.a" >"$T/want"
+edges needs >"$T/got"
+check "nor is it needed by the archive that shares its objects" same
 fi
 
 # ---- pkg-config ----

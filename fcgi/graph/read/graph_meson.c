@@ -350,6 +350,17 @@ meson_is_phony(const struct ninja_build *b)
 	return b != NULL && strcmp(b->rule, "phony") == 0;
 }
 
+/* An archive that takes an object of what is linked by itself, as that of
+ * both_libraries() does, has what that is made of, and needs no more of it. */
+static bool
+meson_is_taken(const struct meson *m, const struct ninja_build *b,
+    uint32_t owner, const char *input)
+{
+	return strstr(b->rule, "STATIC_LINKER") != NULL &&
+	    m->g->nodes[owner].kind != GRAPH_TARGET &&
+	    graph_find(m->files, input) == UINT32_MAX;
+}
+
 /* From a file of a target to what it is made of: another target's ends the
  * way, what is in between goes on. */
 static void
@@ -373,7 +384,8 @@ meson_follow(struct meson *m, uint32_t output, size_t first,
 		    : b->before[i - b->n_inputs];
 		uint32_t owner = meson_owner(m, input);
 
-		if (owner == UINT32_MAX || owner == node) {
+		if (owner == UINT32_MAX || owner == node ||
+		    meson_is_taken(m, b, owner, input)) {
 			meson_follow(m, output, first, input, depth + 1);
 			continue;
 		}
