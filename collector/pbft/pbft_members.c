@@ -105,7 +105,8 @@ member_look(void *arg, struct process *process)
 	struct pbft *p = arg;
 	struct pbft_member *m;
 
-	if (!member_is_named(p->config->pbft_programs, process->read->comm))
+	if (process->read->zombie || /* no zeros of what is dead */
+	    !member_is_named(p->config->pbft_programs, process->read->comm))
 		return;
 	m = member_of(p, process);
 	if (m == NULL) {

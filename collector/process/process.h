@@ -68,6 +68,7 @@ struct process_read {
 	uint8_t number;       /* that it had before it listened (instances.h);
 	                       * 0: none */
 	bool ended;           /* process_count.c's: that was told */
+	bool zombie;          /* dead, and nobody has waited for it yet */
 	bool kernel_thread;
 	bool told;            /* of its names, in a fact */
 	uint32_t sweeps;      /* since it was classified; stays at 2^16 */

@@ -459,6 +459,15 @@ process_first_read(struct services *s, struct process *p)
 	return !p->gone;
 }
 
+/* One whose first thread has ended lives on with others. */
+static bool
+process_has_ended(const struct services *s, int32_t pid,
+    const struct pidstat *stat)
+{
+	return stat->state == 'Z' &&
+	    (stat->threads < 2 || reader_find(s->path, pid, pid) == 0);
+}
+
 /* The process that /proc shows now; the one that was known under the pid has
  * ended, or could not be read for a moment. */
 static void
@@ -484,6 +493,7 @@ services_add(struct services *s, int32_t pid)
 		return;
 	}
 	p->read->stat = stat;
+	p->read->zombie = process_has_ended(s, pid, &stat);
 	p->read->fd = fd;
 	p->read->seen = s->sweep;
 	p->executed_ns = 0;
@@ -492,15 +502,6 @@ services_add(struct services *s, int32_t pid)
 }
 
 /* ---- all of them ---- */
-
-/* One whose first thread has ended lives on with others. */
-static bool
-process_has_ended(const struct services *s, int32_t pid,
-    const struct pidstat *stat)
-{
-	return stat->state == 'Z' &&
-	    (stat->threads < 2 || reader_find(s->path, pid, pid) == 0);
-}
 
 /* What has not run for a while, which is most of a machine, is read now and
  * then only; not all in the same sweep. */
@@ -563,10 +564,11 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 	    strncmp(stat.comm, r->comm, sizeof(r->comm) - 1) != 0;
 	r->still = process_ran(&r->stat, &stat) ? 0 : r->still + 1;
 	r->stat = stat;
+	r->zombie = process_has_ended(s, pid, &stat);
 	r->seen = s->sweep;
 	if (r->young && !process_is_young(s, p))
 		changed = true;
-	if (!stat.kernel_thread && !process_has_ended(s, pid, &stat))
+	if (!stat.kernel_thread && !r->zombie)
 		process_go_on(s, p, changed);
 }
 

@@ -260,7 +260,7 @@ procfs_read_process(void *arg, struct process *p)
 	struct process_pass *pass = arg;
 	struct procfs *s = pass->s;
 	struct group_reading r = {.serial = p->read->serial,
-	    .service = p->read->service};
+	    .service = p->read->service, .zombie = p->read->zombie};
 	char name[sizeof(p->read->service) + sizeof(p->read->instance) + 1];
 	bool run = procfs_has_run(s, p);
 

@@ -164,12 +164,16 @@ groups_add(struct groups *g, const struct group_reading *r)
 	if (group == NULL || (m = groups_member(g, r->serial, &seen)) == NULL)
 		return false;
 	from_birth = g->based && !seen;
-	group->processes++;
+	group->processes += !r->zombie;
 	for (int i = 0; i < GROUP_COUNTS; i++) {
 		if ((r->have_count >> i & 1) != 0)
 			group->increase[i] += member_count(m, i, r->count[i],
 			    from_birth);
 		group->raw[i] += m->count[i];
+	}
+	if (r->zombie) { /* nor has it the last ones it had */
+		group->have_count |= m->have_count;
+		return true;
 	}
 	for (int i = 0; i < GROUP_LEVELS; i++) {
 		if ((r->have_level >> i & 1) != 0)

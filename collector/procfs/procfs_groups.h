@@ -53,6 +53,7 @@ struct group_reading {
 	uint64_t count[GROUP_COUNTS];
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level; /* bits: 1 << enum */
+	bool zombie; /* has counts, but no levels, and is no process any more */
 	int64_t proportional_ns; /* wall: when that level was read, if it was */
 };
 
@@ -75,8 +76,8 @@ void groups_free(struct groups *g);
 void groups_begin(struct groups *g);
 /* False when out of memory: the process is missing from this reading. */
 bool groups_add(struct groups *g, const struct group_reading *r);
-/* The groups that have processes, in the order of first sight in this
- * reading; they live until the next groups_begin(). */
+/* The groups that have processes, or zombies, in the order of first sight in
+ * this reading; they live until the next groups_begin(). */
 const struct group *groups_end(struct groups *g, size_t *n);
 
 #endif

@@ -76,10 +76,12 @@
   }
 
   /* Has nothing come after its end?  What has come back says so by a mark only
-   * when it has lived for a while. */
+   * when it has lived for a while.  Memory is of who lives, and so are rounds;
+   * no rounds are nobody's. */
   function isEnded(row, of) {
     const end = /^[:#]/.test(row.instance) ? endOf(row, of) : null;
-    return end !== null && row.seen - end.time <= of.step;
+    return end !== null && (row.lived === null ||
+      row.lived - end.time <= of.step);
   }
 
   /* One that does not run; `over`: it was last seen before the time that was
@@ -134,9 +136,11 @@
   function rowOf(key, of) {
     const [service, instance] = JSON.parse(key);
     const replica = of.replicas.get(key) || null;
+    const stepEnd = (t) => (t === null ? null : t + of.step);
+    const measured = seen(of.alive.get(key), of.step);
     const row = { service, instance, replica,
-      seen: latest(seen(of.alive.get(key), of.step), replica && replica.seen !==
-        null ? replica.seen + of.step : null),
+      seen: latest(measured, replica && stepEnd(replica.seen)),
+      lived: latest(measured, replica && stepEnd(replica.heard)),
       missed: replica ? replica.missed : null };
     row.state = stateOf(row, of);
     row.rate = replica && !isOver(row.state) ? replica.rate : null;

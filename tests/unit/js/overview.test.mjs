@@ -100,6 +100,20 @@ test('an end is told at once, until something comes after it', () => {
   assert.equal(later.level, 'runs', 'its beginning is told later');
 });
 
+/* Its counters may be read on, as zeros. */
+test('what died is dead, though no rounds are told of it after its end', () => {
+  const marks = [end(161.5, ':3', 'ended (signal 9)')];
+  const rounds = (after) => result([state(':1', minute(() => 20)),
+    state(':3', minute((i) => (i < 6 ? 20 : after)))]);
+  const alive = [col(kv(':1'), minute(() => 7)),
+    col(kv(':3'), minute((i) => (i < 6 ? 7 : null)))];
+  const of = (after) => M.overview.rows(empty, near(alive, rounds(after)),
+    marks, 220).ruled[1].state;
+  assert.deepEqual([of(0).level, of(0).since, of(0).end],
+    ['gone', 161.5, 'ended (signal 9)']);
+  assert.equal(of(20).level, 'ok', 'who executes has come back');
+});
+
 test('what was stopped on purpose is neither well nor trouble', () => {
   const alive = [col(kv(':1'), minute(() => 7)),
     col(kv(':3'), minute((i) => (i < 6 ? 7 : null)))];

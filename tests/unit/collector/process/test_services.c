@@ -540,6 +540,34 @@ TEST(still_processes_wait)
 	remove_process(40);
 }
 
+/* Dead, and nobody has waited for it: known from the first look on. */
+TEST(zombies)
+{
+	static const char z[] = "%d (z) Z 1 1 1 0 -1 0 11 0 3 0 70 30 0 0 20 0 "
+	    "1 0 500 0 0 18446744073709551615 0 0 0 0 0 0 0 0\n";
+	struct services *s = NULL;
+	struct config c;
+	char text[200];
+
+	CHECK_OK(config_load(&c, NULL));
+	put_stat(44, "z", 0, 500, 1);
+	snprintf(text, sizeof(text), z, 45);
+	put_file(45, "stat", text);
+	CHECK_OK(services_new_at(&s, &c, proc));
+	CHECK_OK(services_sweep(s, 0));
+	CHECK(!services_known(s, 44)->read->zombie);
+	CHECK(services_known(s, 45)->read->zombie);
+	snprintf(text, sizeof(text), z, 44);
+	put_file(44, "stat", text);
+	CHECK_OK(services_sweep(s, 1000000000));
+	CHECK(services_known(s, 44)->read->zombie);
+	CHECK_STR(services_known(s, 44)->read->service, "z");
+	services_free(s);
+	config_free(&c);
+	remove_process(44);
+	remove_process(45);
+}
+
 /* 300 commands: 255 names and the rest in one. */
 TEST(bound_on_names)
 {
@@ -754,6 +782,7 @@ main(void)
 	RUN(exec_and_exit);
 	RUN(first_thread_ends_behind_exec);
 	RUN(still_processes_wait);
+	RUN(zombies);
 	RUN(bound_on_names);
 	RUN(facts);
 	RUN(facts_of_short_lived_ones_are_few);

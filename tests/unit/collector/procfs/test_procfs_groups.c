@@ -99,6 +99,37 @@ TEST(details_now_and_then)
 	groups_free(g);
 }
 
+/* One that nobody has waited for: its last values are over, what it did until
+ * its end is not. */
+TEST(a_zombie_has_no_memory_and_is_no_process)
+{
+	struct groups *g = groups_new();
+	struct group_reading r = {.service = "kv", .have_count = CPU,
+	    .have_level = 1u << GROUP_RESIDENT,
+	    .level = {[GROUP_RESIDENT] = 4096}, .count = {[GROUP_USER] = 7}};
+	const struct group *kv;
+
+	for (int zombies = 0; zombies <= 2; zombies++) {
+		groups_begin(g);
+		for (r.serial = 1; r.serial <= 2; r.serial++) {
+			r.zombie = (int)r.serial <= zombies;
+			r.have_level = (uint32_t)!r.zombie << GROUP_RESIDENT;
+			r.count[GROUP_USER]++;
+			groups_add(g, &r);
+		}
+		kv = find(g, "kv");
+		CHECK(kv != NULL);
+		if (kv == NULL)
+			break;
+		CHECK_INT(kv->processes, 2 - zombies);
+		CHECK_INT(kv->level[GROUP_RESIDENT], 4096 * (2 - zombies));
+		CHECK_INT(kv->have_level, zombies < 2 ? 1u << GROUP_RESIDENT
+		    : 0);
+		CHECK_INT(kv->increase[GROUP_USER], zombies == 0 ? 0 : 4);
+	}
+	groups_free(g);
+}
+
 /* 60 processes of 6 services live, die and are born; what each group grew by
  * is kept here too. */
 /* What is read once a minute says how old its oldest part is. */
@@ -186,6 +217,7 @@ main(void)
 	RUN(birth_and_death);
 	RUN(values_that_go_back);
 	RUN(details_now_and_then);
+	RUN(a_zombie_has_no_memory_and_is_no_process);
 	RUN(the_oldest_part_of_a_sum_says_when_it_was_read);
 	RUN(naive_model);
 	return test_done();
