@@ -25,6 +25,7 @@
 
 #define POLL_NS (250 * NS_PER_MS)
 #define STARVED_NS (60 * NS_PER_S) /* it is said for so long */
+#define STALL_NS (2 * NS_PER_S) /* between two turns of the loop */
 
 /* ---- the store ---- */
 
@@ -205,6 +206,23 @@ daemon_tell_jump(struct daemon *d, enum slots_jump jump)
 	log_warn("%s", text[jump]);
 	d->mark = text[jump];
 	d->first = true;
+}
+
+/* Both clocks went on, and we did not: no CPU, or stopped. */
+static void
+daemon_tell_stall(struct daemon *d, int64_t mono_ns)
+{
+	int64_t away_ns = mono_ns - d->slots.mono_ns;
+
+	if (away_ns < STALL_NS || away_ns < 2 * d->slots.slot_ns)
+		return;
+	log_warn("nothing was read for %lld s: memlensd stood still",
+	    (long long)(away_ns / NS_PER_S));
+	if (d->mark != NULL)
+		return;
+	snprintf(d->mark_text, sizeof(d->mark_text), "nothing was read for "
+	    "%lld s: memlensd stood still", (long long)(away_ns / NS_PER_S));
+	d->mark = d->mark_text;
 }
 
 /* ---- the loop ---- */
@@ -452,6 +470,7 @@ daemon_run(struct daemon *d)
 	while (!d->stop) {
 		int64_t wall_ns = clock_wall_ns(), mono_ns = clock_mono_ns();
 
+		daemon_tell_stall(d, mono_ns);
 		daemon_tell_jump(d, slots_update(&d->slots, wall_ns, mono_ns));
 		daemon_sweep(d, wall_ns);
 		daemon_poll(d, wall_ns);

@@ -126,11 +126,24 @@ pbft_sum(__u32 what, __u64 now_ns, __u64 value)
 	return sums_add(&key, sums_side(sums_border, now_ns), value);
 }
 
+/* Where two CPUs begin a slot at once one may be counted in lost alone. */
+static __always_inline void
+lose_sum(struct pbft_replica *r, __u64 now_ns)
+{
+	__u64 slot = (now_ns + pbft_wall_ns) / pbft_slot_ns;
+	__u64 *at = &r->lost_slots[slot & (PBFT_LOST_SLOTS - 1)];
+
+	if (*(volatile __u64 *)at >> 32 != (__u32)slot)
+		*(volatile __u64 *)at = slot << 32;
+	__sync_fetch_and_add(at, 1);
+	lose(r, PBFT_LOST_SUM, 1);
+}
+
 static __always_inline void
 add(struct pbft_replica *r, __u32 what, __u64 now_ns, __u64 value)
 {
 	if (pbft_sum(what, now_ns, value) == 0)
-		lose(r, PBFT_LOST_SUM, 1);
+		lose_sum(r, now_ns);
 }
 
 static __always_inline void

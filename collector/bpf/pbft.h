@@ -38,6 +38,7 @@ enum pbft_lost {
 #define PBFT_OPEN 64 /* rounds in one phase of a replica; a power of two */
 #define PBFT_QUIET_NS 10000000000ULL /* in which all of them have ended */
 #define PBFT_REPLICAS 64
+#define PBFT_LOST_SLOTS 128 /* a power of two; more than a daemon lags */
 #define PBFT_TICK_NS 10000000ULL /* in which /proc says when one began */
 
 /*
@@ -53,6 +54,8 @@ struct pbft_replica {
 	__u64 start_ns; /* of its process, boot time; the daemon knows it to
 	                 * PBFT_TICK_NS; 0: it is just being put in */
 	__u64 lost[PBFT_LOSTS];
+	/* What had no room, by its slot's low bits: slot << 32 | how many. */
+	__u64 lost_slots[PBFT_LOST_SLOTS];
 	__u64 last_ns; /* of any state */
 	struct pbft_queue open[PBFT_WHATS];
 };

@@ -9,11 +9,13 @@
  * functions is refused with its reason.  Where a file is attached already the
  * kernel counts a new process from its first call on, and it is looked at when
  * it is heard of: between two looks rounds would be lost.  A replica that says
- * nothing has zeros; one that is gone has nothing.
+ * nothing has zeros; one that is gone has nothing, and so have all of them in a
+ * slot of which any sums found no room: a part would be told as the whole.
  */
 #include "collector/pbft/pbft.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@
 #define LOOK_NS INT64_C(1000000000) /* between two looks at the processes */
 #define STRANGERS PBFT_LOSTS /* a reason more, of no replica */
 #define PROCESS_LABELS 4
+#define LOST_SLOTS 30 /* in which a loss is said */
 
 static const char *const pbft_states[PBFT_STATES] = {"request", "pre-prepare",
     "prepare", "commit", "execute"};
@@ -71,6 +74,14 @@ struct pbft_put {
 	uint64_t slot;
 };
 
+/* Of a slot that the daemon skipped: not of the one before, which may come
+ * late. */
+static bool
+pbft_is_skipped(const struct bin *bin, uint64_t slot)
+{
+	return (int32_t)((uint32_t)slot - (uint32_t)(bin->key >> 32)) > 1;
+}
+
 /* Of one that came late there may be a second bin: batches add. */
 static void
 pbft_put_bin(void *arg, uint32_t member, uint32_t what, const struct bin *bin)
@@ -81,6 +92,10 @@ pbft_put_bin(void *arg, uint32_t member, uint32_t what, const struct bin *bin)
 	struct series_desc desc = {.kind = SERIES_HISTOGRAM, .labels = labels,
 	    .name = "pbft_phase_seconds", .unit = "seconds", .scale = 9};
 
+	if (put->p->lossy || pbft_is_skipped(bin, put->slot)) {
+		m->dropped += bin->count;
+		return;
+	}
 	if (what >= PBFT_WHATS) {
 		m->states[what - PBFT_WHATS] += bin->count;
 		return;
@@ -108,18 +123,41 @@ member_put_counter(const struct pbft_member *m, const struct pbft_counter *c,
 }
 
 static void
-member_put(struct pbft *p, struct pbft_member *m, struct batch *b,
-    uint64_t slot, int64_t time_ns)
+member_put_rounds(const struct pbft_member *m, struct batch *b, uint64_t slot,
+    int64_t time_ns)
 {
+	for (size_t i = 0; i < PBFT_STATES; i++)
+		member_put_counter(m, &(struct pbft_counter){
+		    "pbft_rounds_total", "state", pbft_states[i],
+		    m->states[i], m->told[i]}, b, slot, time_ns);
+}
+
+/* All that had no room until this slot: the kernel may be further. */
+static uint64_t
+member_lost_sums(const struct pbft_member *m, const struct pbft_replica *now,
+    uint64_t slot, uint64_t present)
+{
+	uint64_t lost = now->lost[PBFT_LOST_SUM] + m->dropped -
+	    pbft_slots_lost_later(now->lost_slots, slot, present);
+	uint64_t told = m->told_lost[PBFT_LOST_SUM];
+
+	return (int64_t)(lost - told) > 0 ? lost : told;
+}
+
+static void
+member_put(struct pbft *p, struct pbft_member *m, struct batch *b,
+    uint64_t slot, uint64_t present)
+{
+	int64_t time_ns = (int64_t)(slot + 1) * p->config->slot_ns - 1;
 	struct pbft_replica now;
 	size_t i;
 
 	if (!m->counted || !pbft_probe_read(p->probe, m->pid, &now))
 		return;
-	for (i = 0; i < PBFT_STATES; i++)
-		member_put_counter(m, &(struct pbft_counter){
-		    "pbft_rounds_total", "state", pbft_states[i],
-		    m->states[i], m->told[i]}, b, slot, time_ns);
+	if (!p->lossy)
+		member_put_rounds(m, b, slot, time_ns);
+	now.lost[PBFT_LOST_SUM] = member_lost_sums(m, &now, slot, present);
+	p->lost += now.lost[PBFT_LOST_SUM] - m->told_lost[PBFT_LOST_SUM];
 	for (i = 0; i < PBFT_LOSTS; i++)
 		member_put_counter(m, &(struct pbft_counter){
 		    "memlens_pbft_lost_total", "reason", pbft_reasons[i],
@@ -145,24 +183,58 @@ pbft_put_unknown(struct pbft *p, struct batch *b, uint64_t slot,
 	p->told_strangers = strangers;
 }
 
+/* The sums are of all: where one finds no room, others may not either. */
+static bool
+pbft_has_lost(const struct pbft *p, uint64_t slot)
+{
+	struct pbft_replica now;
+
+	for (size_t i = 0; i < PBFT_REPLICAS; i++)
+		if (p->members[i].counted &&
+		    pbft_probe_read(p->probe, p->members[i].pid, &now) &&
+		    pbft_slots_lost(now.lost_slots, slot))
+			return true;
+	return false;
+}
+
+/* It is said for a while, so that somebody sees it. */
+static void
+pbft_say(struct pbft *p, uint64_t lost_before, uint64_t slot)
+{
+	if (p->lost != lost_before || p->lossy) {
+		p->lost_slot = slot;
+		p->lost_slots++;
+		snprintf(p->why, sizeof(p->why), "%llu rounds and phases of "
+		    "late were not kept, in %llu slots: these are no data; "
+		    "see memlens_pbft_lost_total", (unsigned long long)p->lost,
+		    (unsigned long long)p->lost_slots);
+	} else if (slot - p->lost_slot > LOST_SLOTS) {
+		p->why[0] = '\0';
+		p->lost = p->lost_slots = 0;
+	}
+}
+
 static const struct err *
 pbft_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
 	struct pbft *p = source;
-	int64_t time_ns, present;
+	uint64_t present, lost = p->lost;
 	size_t i;
 
 	(void)first;
 	if (p->probe == NULL)
 		return NULL;
-	time_ns = (int64_t)(slot + 1) * p->config->slot_ns - 1;
 	pbft_probe_take(p->probe, pbft_take, p);
-	present = clock_wall_ns() / p->config->slot_ns + 1; /* or just there */
-	pbft_slots_take(&p->slots, slot, (uint64_t)present, pbft_put_bin,
+	p->lossy = pbft_has_lost(p, slot);
+	present = (uint64_t)(clock_wall_ns() / p->config->slot_ns) +
+	    1; /* or just there */
+	pbft_slots_take(&p->slots, slot, present, pbft_put_bin,
 	    &(struct pbft_put){p, b, slot});
 	for (i = 0; i < PBFT_REPLICAS; i++)
-		member_put(p, &p->members[i], b, slot, time_ns);
-	pbft_put_unknown(p, b, slot, time_ns);
+		member_put(p, &p->members[i], b, slot, present);
+	pbft_put_unknown(p, b, slot,
+	    (int64_t)(slot + 1) * p->config->slot_ns - 1);
+	pbft_say(p, lost, slot);
 	pbft_members_forget(p);
 	return NULL;
 }
@@ -278,6 +350,8 @@ pbft_state(const void *source, size_t part, const char **why)
 		*why = "more processes or programs than there is room for";
 	if (attached == 0)
 		return *why != NULL ? SOURCE_NOT_ATTACHED : SOURCE_OFF;
+	if (*why == NULL && p->why[0] != '\0')
+		*why = p->why;
 	return *why != NULL ? SOURCE_DEGRADED : SOURCE_ATTACHED;
 }
 

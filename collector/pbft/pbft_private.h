@@ -48,6 +48,7 @@ struct pbft_member {
 	char service[64], instance[16];
 	char cluster[PBFT_CLUSTER_MAX];
 	uint64_t states[PBFT_STATES]; /* since it is counted */
+	uint64_t dropped; /* read, of slots that are no data */
 	uint64_t told[PBFT_STATES], told_lost[PBFT_LOSTS];
 };
 
@@ -65,6 +66,9 @@ struct pbft {
 	uint64_t heard;   /* of the probe's: those are looked at */
 	uint64_t unknown; /* phases of who is no member, or without memory */
 	uint64_t told_unknown, told_strangers;
+	bool lossy;       /* the slot lacks some: it is no data */
+	uint64_t lost, lost_slots, lost_slot; /* of late; the last of them */
+	char why[160];    /* "": nothing was lost for a while */
 	bool crowded; /* more files or processes than there is room for */
 };
 

@@ -49,6 +49,31 @@ pbft_slots_wait(const struct pbft_slots *s, uint32_t member)
 	return false;
 }
 
+bool
+pbft_slots_lost(const __u64 lost_slots[PBFT_LOST_SLOTS], uint64_t slot)
+{
+	uint64_t at = lost_slots[slot & (PBFT_LOST_SLOTS - 1)];
+
+	return (uint32_t)at > 0 &&
+	    (int32_t)((uint32_t)(at >> 32) - (uint32_t)slot) >= 0;
+}
+
+uint64_t
+pbft_slots_lost_later(const __u64 lost_slots[PBFT_LOST_SLOTS], uint64_t slot,
+    uint64_t present)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < PBFT_LOST_SLOTS; i++) {
+		uint32_t of = (uint32_t)(lost_slots[i] >> 32);
+
+		if ((int32_t)(of - (uint32_t)slot) > 0 &&
+		    (int32_t)(of - (uint32_t)present) <= 0)
+			n += (uint32_t)lost_slots[i];
+	}
+	return n;
+}
+
 void
 pbft_slots_fini(struct pbft_slots *s)
 {

@@ -32,6 +32,15 @@ void pbft_slots_take(struct pbft_slots *s, uint64_t slot, uint64_t present,
 /* Does anything of this member wait? */
 bool pbft_slots_wait(const struct pbft_slots *s, uint32_t member);
 
+/*
+ * What had no room, as a replica's lost_slots say.  Did it lose any of this
+ * slot?  Also true where it is too long ago to be known.
+ */
+bool pbft_slots_lost(const __u64 lost_slots[PBFT_LOST_SLOTS], uint64_t slot);
+/* How many are of slots after it, until `present`. */
+uint64_t pbft_slots_lost_later(const __u64 lost_slots[PBFT_LOST_SLOTS],
+    uint64_t slot, uint64_t present);
+
 void pbft_slots_fini(struct pbft_slots *s);
 
 #endif

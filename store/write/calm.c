@@ -16,13 +16,21 @@ calm_refill(struct calm *c, int64_t slot_ns, int64_t step_ns)
 		c->allowance = CALM_SLOTS;
 }
 
+static bool
+calm_is_far(int64_t step_ns, int64_t slot_ns)
+{
+	return step_ns > CALM_JUMP * slot_ns || step_ns < -CALM_JUMP * slot_ns;
+}
+
 void
-calm_tick(struct calm *c, int64_t slot_ns, int64_t now_ns, int64_t newest_ns)
+calm_tick(struct calm *c, int64_t slot_ns, int64_t now_ns, int64_t boot_ns,
+    int64_t newest_ns)
 {
 	int64_t before = c->last_ns != 0 ? c->last_ns : newest_ns;
 	int64_t step = now_ns - before;
-	bool jumped = before != 0 &&
-	    (step > CALM_JUMP * slot_ns || step < -CALM_JUMP * slot_ns);
+	int64_t passed = c->last_ns != 0 ? boot_ns - c->boot_ns : 0;
+	bool jumped = before != 0 && calm_is_far(step, slot_ns) &&
+	    calm_is_far(step - passed, slot_ns);
 
 	if (c->last_ns == 0) { /* it went on while nobody looked */
 		c->since_ns = CALM_HOUR * slot_ns;
@@ -37,6 +45,7 @@ calm_tick(struct calm *c, int64_t slot_ns, int64_t now_ns, int64_t newest_ns)
 		calm_refill(c, slot_ns, step);
 	}
 	c->last_ns = now_ns;
+	c->boot_ns = boot_ns;
 }
 
 bool

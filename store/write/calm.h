@@ -16,6 +16,7 @@
 
 struct calm {
 	int64_t last_ns;  /* of the data's clock; 0: never asked */
+	int64_t boot_ns;  /* CLOCK_BOOTTIME then */
 	int64_t since_ns; /* steady for so long since a jump */
 	int64_t jump_ns;  /* how far the last one went; 0: there was none */
 	bool seen;        /* it went while somebody looked: nobody was off */
@@ -24,9 +25,10 @@ struct calm {
 
 /* Once a second or slot.  `newest_ns` is the end of the newest data that
  * there was when the writer began, 0: there is none; a clock that is far
- * from it has jumped. */
+ * from it has jumped.  One that went far in as much of boot time has not:
+ * nobody asked. */
 void calm_tick(struct calm *c, int64_t slot_ns, int64_t now_ns,
-    int64_t newest_ns);
+    int64_t boot_ns, int64_t newest_ns);
 /* Is the clock to be believed? */
 bool calm_is(const struct calm *c, int64_t slot_ns);
 /* Takes `slots` from what may go in this hour; a whole hour's allowance is

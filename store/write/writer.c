@@ -300,7 +300,7 @@ store_tick(struct store_writer *w, int64_t now_ns)
 	pthread_mutex_lock(&w->mutex);
 	w->now_ns = now_ns;
 	calm_tick(&w->calm, w->options.slot_ns, now_ns,
-	    (int64_t)w->newest * w->options.slot_ns);
+	    clock_boot_ns(), (int64_t)w->newest * w->options.slot_ns);
 	due = writer_slot(w, now_ns - grace);
 	/* Without a spare one the next batch would have nowhere to go. */
 	if (w->current.fd >= 0 && (w->spare.fd >= 0 || !w->threaded) &&

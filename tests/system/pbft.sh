@@ -47,6 +47,8 @@ expect_true "the configuration is read again" \
 kill -STOP "$d"
 sleep 3
 kill -CONT "$d"
+expect_true "how long it stood still is said" await 30 said "$dir/d.log" \
+	"nothing was read for [3-9] s"
 passed() { said "$dir/replica1" ^pass && said "$dir/replica2" ^pass &&
 	said "$dir/replica3" ^pass; }
 expect_true "they go through the capture" await 60 passed

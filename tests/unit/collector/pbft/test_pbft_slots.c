@@ -72,6 +72,25 @@ TEST(slots_have_more_than_32_bits)
 	pbft_slots_fini(&slots);
 }
 
+TEST(a_loss_is_of_its_slot)
+{
+	__u64 lost[PBFT_LOST_SLOTS] = {0};
+
+	CHECK(!pbft_slots_lost(lost, 0) && !pbft_slots_lost(lost, 12));
+	lost[12] = UINT64_C(12) << 32 | 5;
+	lost[13] = UINT64_C(13) << 32 | 7;
+	lost[14] = UINT64_C(9000) << 32 | 1; /* the clock was there */
+	CHECK(!pbft_slots_lost(lost, 11) && pbft_slots_lost(lost, 12));
+	CHECK(pbft_slots_lost(lost, 13) && !pbft_slots_lost(lost, 15));
+	CHECK_INT((int64_t)pbft_slots_lost_later(lost, 11, 20), 12);
+	CHECK_INT((int64_t)pbft_slots_lost_later(lost, 12, 20), 7);
+	CHECK_INT((int64_t)pbft_slots_lost_later(lost, 13, 20), 0);
+	/* 128 slots later nobody has lost any, and of long ago nobody knows */
+	CHECK(!pbft_slots_lost(lost, 12 + PBFT_LOST_SLOTS));
+	lost[12] = (__u64)(12 + PBFT_LOST_SLOTS) << 32 | 1;
+	CHECK(pbft_slots_lost(lost, 12));
+}
+
 int
 main(void)
 {
@@ -79,5 +98,6 @@ main(void)
 	RUN(what_comes_late_is_not_lost);
 	RUN(nor_is_what_the_clock_has_left);
 	RUN(slots_have_more_than_32_bits);
+	RUN(a_loss_is_of_its_slot);
 	return test_done();
 }
