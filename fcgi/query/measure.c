@@ -310,15 +310,13 @@ measure_faults_fini(struct measure_faults *f)
 }
 
 bool
-measure_lost(const struct measure_faults *f, const char *source)
+measure_lost(const struct measure_faults *f, const char *source,
+    const char *reason)
 {
-	const struct metric_series *m = f->of_service ? f->series : f->host;
-	size_t n = f->of_service ? f->n : f->n_host;
-	const char *name = f->of_service ? MEASURE_SERVICE_LOST :
-	    MEASURE_LOST;
-
-	for (size_t i = 0; i < n; i++)
-		if (measure_is_reason(&m[i], name, source))
+	for (size_t i = 0; f->of_service && i < f->n; i++)
+		if (measure_is_reason(&f->series[i], MEASURE_SERVICE_LOST,
+		    source) && strcmp(measure_label(&f->series[i], "reason"),
+		    reason) == 0)
 			return true;
 	return false;
 }

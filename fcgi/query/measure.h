@@ -92,8 +92,9 @@ const struct err *measure_faults(struct store *s,
     struct measure_faults *out);
 void measure_faults_fini(struct measure_faults *f);
 
-/* Has anything of that source been lost that would be in the answer? */
-bool measure_lost(const struct measure_faults *f, const char *source);
+/* Has a service lost anything of that source for that reason? */
+bool measure_lost(const struct measure_faults *f, const char *source,
+    const char *reason);
 
 /* Members of an open object: "lost" and "broken", by reason, and "faults",
  * whose they are: "service" or "host".  What was lost before anybody knew

@@ -180,12 +180,14 @@ profile_page_explain_waits(struct profile_page *page, bool takes)
 		    "recorded: there it is CPU time alone";
 }
 
-/* Nothing was seen, which is 0 where nothing of it was lost. */
+/* Nothing was seen, which is 0 where not all of it may have been lost: of locks
+ * that had no room nobody knows who held them. */
 static void
 profile_page_explain_none(struct profile_page *page)
 {
 	page->state = "zero";
-	if (!measure_lost(&page->faults, profile_page_source(page)))
+	if (!measure_lost(&page->faults, profile_page_source(page),
+	    "locks full"))
 		return;
 	page->state = "no data";
 	page->why = "what there was in this range was lost: see \"lost\"";
