@@ -291,8 +291,8 @@ health_judge_replicas(struct health *h)
 		    health_rounds(h, service, NULL, &all) == 0)
 			continue;
 		snprintf(who, sizeof(who), "%s %s", service, instance);
-		snprintf(why, sizeof(why), "no round of PBFT in %lld s, in "
-		    "which others had some", (long long)
+		snprintf(why, sizeof(why), "no round of PBFT for %lld s or "
+		    "more, in which others had some", (long long)
 		    ((int64_t)slots * h->extent.slot_ns / NS_PER_S));
 		health_because(h, HEALTH_DEGRADED, who, why);
 	}
