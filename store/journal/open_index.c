@@ -335,17 +335,24 @@ index_take_intern(struct cur *c, struct intern *t)
 	index_take_arrays(c, t, of_intern, N(of_intern));
 }
 
+/* A struct of a known size; it is left as it is where there is no such. */
+static void
+index_take_plain(struct cur *c, void *out, size_t size)
+{
+	uint64_t bytes;
+	const void *p = index_take(c, &bytes);
+
+	c->bad |= bytes != size;
+	if (!c->bad)
+		memcpy(out, p, size);
+}
+
 static void
 index_take_dict(struct cur *c, struct open_dict *d)
 {
 	struct index_dict x = {0};
-	uint64_t bytes;
-	const void *p = index_take(c, &bytes);
 
-	c->bad |= bytes != sizeof(x);
-	if (c->bad)
-		return;
-	memcpy(&x, p, sizeof(x));
+	index_take_plain(c, &x, sizeof(x));
 	d->number = x.number;
 	d->coded = x.coded;
 	index_take_arrays(c, d, of_dict, N(of_dict));
@@ -358,13 +365,8 @@ static void
 index_take_again(struct cur *c, struct open_again *a)
 {
 	struct index_again x = {0};
-	uint64_t bytes;
-	const void *p = index_take(c, &bytes);
 
-	c->bad |= bytes != sizeof(x);
-	if (c->bad)
-		return;
-	memcpy(&x, p, sizeof(x));
+	index_take_plain(c, &x, sizeof(x));
 	*a = (struct open_again){.first = x.first, .n = x.n, .sum = x.sum,
 	    .bytes = x.bytes};
 	index_take_buf(c, &a->text);
