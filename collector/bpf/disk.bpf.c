@@ -135,8 +135,8 @@ static __always_inline void
 add(struct sums_key *key, __u8 what, __u8 side, __u64 value)
 {
 	key->what = what;
-	if (!sums_add(key, side, value))
-		lose(DISK_LOST_SUM);
+	if (!sums_add(key, disk_leaves_room(what), side, value))
+		lose(what == DISK_RUN_QUEUE ? DISK_LOST_QUEUED : DISK_LOST_SUM);
 }
 
 /* The process that runs; the kernel's threads are one. */

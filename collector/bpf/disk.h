@@ -28,6 +28,14 @@ enum disk_operation {
 	DISK_OPERATIONS
 };
 
+/* Threads wait for a CPU far more often than for anything else: those waits
+ * leave room to the rest (sums.bpf.h). */
+static inline __attribute__((always_inline)) __u8
+disk_leaves_room(__u8 what)
+{
+	return what == DISK_RUN_QUEUE;
+}
+
 #define DISK_RANDOM 0x80 /* of a size: it begins elsewhere than the one
                           * before of the same process has ended */
 
@@ -40,7 +48,8 @@ enum disk_call {
 };
 
 enum disk_lost {
-	DISK_LOST_SUM,     /* values that had no room */
+	DISK_LOST_SUM,     /* values that had no room, */
+	DISK_LOST_QUEUED,  /* and those of DISK_RUN_QUEUE */
 	DISK_LOST_REQUEST, /* requests and calls whose beginning is unknown */
 	DISK_LOST_END,     /* requests whose end was not seen */
 	DISK_LOSTS

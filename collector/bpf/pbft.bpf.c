@@ -123,7 +123,7 @@ pbft_sum(__u32 what, __u64 now_ns, __u64 value)
 
 	key.tgid = bpf_get_current_pid_tgid() >> 32;
 	key.device = (now_ns + pbft_wall_ns) / pbft_slot_ns;
-	return sums_add(&key, sums_side(sums_border, now_ns), value);
+	return sums_add(&key, 0, sums_side(sums_border, now_ns), value);
 }
 
 /* Where two CPUs begin a slot at once one may be counted in lost alone. */

@@ -9,6 +9,7 @@
 #include "collector/bpf/sums.h"
 
 #define CELL_WAYS 32
+#define KEPT_WAYS 8 /* of them where those that leave room do not go */
 
 /* Set by the daemon at any time. */
 volatile __u64 sums_border = 0;
@@ -51,10 +52,23 @@ sums_is_cell(struct sums_cell *c, const struct sums_key *key, __u8 side)
 	    sums_is_key(&c->key, key);
 }
 
-/* Adds a value to the key's histogram, whose bucket is found here.  False:
- * there is no room. */
+/* Which cell of a side to look at as the way number `way`.  Values of which
+ * there are most leave the last quarter to all others, which look there first
+ * and have the rest, too. */
+static __always_inline __u32
+sums_place(__u64 hash, __u32 way, bool leaves)
+{
+	__u32 at = hash & (SUMS_CELLS - 1);
+
+	if (leaves)
+		return at * 3 / 4;
+	return way < KEPT_WAYS ? SUMS_CELLS / 4 * 3 + at / 4 : at;
+}
+
+/* Adds a value to the key's histogram, whose bucket is found here; `leaves`:
+ * as sums_place().  False: there is no room. */
 static __always_inline bool
-sums_add(struct sums_key *key, __u8 side, __u64 value)
+sums_add(struct sums_key *key, bool leaves, __u8 side, __u64 value)
 {
 	__u64 above, old, hash, at;
 	__u32 i;
@@ -65,7 +79,7 @@ sums_add(struct sums_key *key, __u8 side, __u64 value)
 	for (i = 0; i < CELL_WAYS; i++, hash += hash >> 20 | 1) {
 		struct sums_cell *c;
 
-		at = (hash & (SUMS_CELLS - 1)) + (side & 1) * SUMS_CELLS;
+		at = sums_place(hash, i, leaves) + (side & 1) * SUMS_CELLS;
 		barrier_var(at); /* the verifier of 6.1 wants its bound, */
 		c = &sums_cells[at & (2 * SUMS_CELLS - 1)]; /* so, */
 		if (!sums_is_cell(c, key, side))

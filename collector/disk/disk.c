@@ -25,12 +25,32 @@
 #define DEVICES 64 /* whose names are kept for a slot */
 #define LOST_SLOTS 30 /* in which a loss is said, */
 #define LOST_SHARE 100 /* where it is more than a hundredth of the slot's; */
-#define VALUES 3       /* a request has so many: queue, device, size */
+#define VALUES 3 /* a request has so many, at most: queue, device, size */
 #define SERVICE_NAME_MAX sizeof(((struct process_read *)0)->service)
 
-/* Counters of what is not in the histograms. */
-enum disk_count { COUNT_SUM, COUNT_REQUEST, COUNT_END, COUNT_SKIPPED,
-	COUNT_MEMORY, COUNTS };
+/* Counters of what is not in the histograms: the probe's, and ours. */
+enum disk_count { COUNT_SKIPPED = DISK_LOSTS, COUNT_MEMORY, COUNTS };
+
+/* Whose they are. */
+static const struct {
+	const char *reason;
+	enum disk_part part;
+} disk_counts[COUNTS] = {
+    [DISK_LOST_SUM] = {"sums full", DISK_PART_REQUESTS},
+    [DISK_LOST_QUEUED] = {"run queue full", DISK_PART_RUN_QUEUE},
+    [DISK_LOST_REQUEST] = {"beginning unknown", DISK_PART_REQUESTS},
+    [DISK_LOST_END] = {"end not seen", DISK_PART_REQUESTS},
+    [COUNT_SKIPPED] = {"skipped", DISK_PART_REQUESTS},
+    [COUNT_MEMORY] = {"no memory", DISK_PART_REQUESTS},
+};
+
+/* What is lost of a part, in a slot and lately; of REQUESTS and RUN_QUEUE. */
+struct disk_loss {
+	uint64_t values; /* of the slot, in the histograms, */
+	uint64_t lost;   /* and not in them */
+	uint64_t slot;   /* the last one in which it was said */
+	char why[160];   /* "": all was counted for a while */
+};
 
 struct device {
 	uint32_t number;
@@ -56,9 +76,8 @@ struct disk {
 	struct map64 owners; /* numbers of these, by process */
 	struct bins bins;
 	uint64_t no_memory; /* values that found none */
-	uint64_t told[COUNTS], lost_slot;
-	uint64_t values; /* of the slot, in all histograms */
-	char why[160]; /* "": all was counted for a while */
+	uint64_t told[COUNTS];
+	struct disk_loss losses[DISK_PARTS];
 };
 
 static const struct {
@@ -223,14 +242,23 @@ disk_put(struct disk *d, const struct bin *from, struct batch *b,
 	bins_put(from, b, batch_series(b, &desc), slot);
 }
 
+static enum disk_part
+disk_part_of(uint8_t what)
+{
+	return what == DISK_RUN_QUEUE ? DISK_PART_RUN_QUEUE :
+	    DISK_PART_REQUESTS;
+}
+
 /* Then the next slot begins: a device's number may be another's by then. */
 static void
 disk_put_all(struct disk *d, struct batch *b, uint64_t slot)
 {
-	d->values = 0;
 	for (uint32_t i = 0; i < d->bins.n; i++) {
-		disk_put(d, &d->bins.all[i], b, slot);
-		d->values += d->bins.all[i].count;
+		const struct bin *bin = &d->bins.all[i];
+
+		disk_put(d, bin, b, slot);
+		d->losses[disk_part_of(disk_bin_of(bin->key).what)].values +=
+		    bin->count;
 	}
 	bins_clear(&d->bins);
 	d->n_devices = 0;
@@ -239,41 +267,47 @@ disk_put_all(struct disk *d, struct batch *b, uint64_t slot)
 
 /* It is said for a while, so that somebody sees it. */
 static void
-disk_say(struct disk *d, uint64_t lost, uint64_t slot)
+disk_say(struct disk *d, enum disk_part part, uint64_t slot)
 {
-	d->lost_slot = slot;
-	snprintf(d->why, sizeof(d->why), "%llu values of requests or calls are "
-	    "not in the histograms of a slot: see memlens_disk_lost_total",
-	    (unsigned long long)lost);
+	struct disk_loss *l = &d->losses[part];
+	unsigned values = part == DISK_PART_REQUESTS ? VALUES : 1;
+
+	if (l->lost * values * LOST_SHARE > l->values) {
+		l->slot = slot;
+		snprintf(l->why, sizeof(l->why), "%llu %s are not in the "
+		    "histograms of a slot: see memlens_disk_lost_total",
+		    (unsigned long long)l->lost, part == DISK_PART_REQUESTS ?
+		    "values of requests or calls" : "waits for a CPU");
+	} else if (slot - l->slot > LOST_SLOTS) {
+		l->why[0] = '\0';
+	}
+	l->values = l->lost = 0;
 }
 
 static void
 disk_put_losts(struct disk *d, struct batch *b, uint64_t slot,
     int64_t time_ns)
 {
-	static const char *const reasons[COUNTS] = {"sums full",
-	    "beginning unknown", "end not seen", "skipped", "no memory"};
 	struct label label = {"reason", NULL};
 	struct series_desc desc = {.kind = SERIES_COUNTER,
 	    .name = "memlens_disk_lost_total", .unit = "", .labels = &label,
 	    .n_labels = 1};
-	uint64_t now[COUNTS], lost = 0;
+	uint64_t now[COUNTS], lost;
 	size_t i;
 
 	disk_probe_losts(d->probe, now);
 	now[COUNT_SKIPPED] = disk_probe_skipped(d->probe);
 	now[COUNT_MEMORY] = d->no_memory;
 	for (i = 0; i < COUNTS; i++) {
-		label.value = reasons[i];
+		label.value = disk_counts[i].reason;
+		lost = now[i] - d->told[i];
 		batch_add_counter(b, batch_series(b, &desc), slot, time_ns,
-		    (int64_t)(now[i] - d->told[i]), (int64_t)now[i]);
-		lost += now[i] - d->told[i];
+		    (int64_t)lost, (int64_t)now[i]);
+		d->losses[disk_counts[i].part].lost += lost;
 		d->told[i] = now[i];
 	}
-	if (lost * VALUES * LOST_SHARE > d->values)
-		disk_say(d, lost, slot);
-	else if (slot - d->lost_slot > LOST_SLOTS)
-		d->why[0] = '\0';
+	disk_say(d, DISK_PART_REQUESTS, slot);
+	disk_say(d, DISK_PART_RUN_QUEUE, slot);
 }
 
 /* In CLOCK_MONOTONIC, the end of a slot. */
@@ -419,9 +453,9 @@ disk_state(const void *source, size_t part, const char **why)
 		return SOURCE_OFF; /* a kernel without ext4 lacks nothing */
 	if (*why != NULL)
 		return SOURCE_NOT_ATTACHED;
-	if (part != DISK_PART_REQUESTS || d->why[0] == '\0')
+	if (d->losses[part].why[0] == '\0')
 		return SOURCE_ATTACHED;
-	*why = d->why;
+	*why = d->losses[part].why;
 	return SOURCE_DEGRADED;
 }
 

@@ -13,7 +13,8 @@ for b in mlb.batches(open(recording, 'rb').read()):
     for series, _, value in b.blocks:
         if series['name'] == 'memlens_disk_lost_total':
             full += value['increase'] * (
-                series['labels']['reason'] == 'sums full')
+                series['labels']['reason'] in ('sums full',
+                                               'run queue full'))
         elif (series['name'] == name and
                 series['labels']['service'] == service):
             ns += value['sum']

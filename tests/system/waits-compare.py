@@ -19,7 +19,7 @@ for b in mlb.batches(open(recording, 'rb').read()):
     for series, _, value in b.blocks:
         labels = series['labels']
         if (series['name'] == 'memlens_disk_lost_total' and
-                labels['reason'] == 'sums full'):
+                labels['reason'] in ('sums full', 'run queue full')):
             full += value['increase']
         elif labels.get('service') != service:
             continue

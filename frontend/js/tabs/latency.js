@@ -44,6 +44,9 @@
     'selected.';
 
   const LOST = 'memlens_disk_lost_total'; /* of the whole host */
+  /* Reasons that are of one kind alone: the run queue's, and the others'. */
+  const QUEUED = ['run queue full'];
+  const REQUESTS = ['sums full', 'beginning unknown', 'end not seen'];
 
   const queries = () => [{ key: 'seen', query: WITNESS, fn: 'max' },
     { key: 'lost', query: LOST, fn: 'increase' }];
@@ -71,9 +74,12 @@
       F.count(row[row.length - 1]) + ' ' + counted;
   }
 
-  /* What no histogram has, by the host's counters, in words.  Pure. */
-  function lostText({ cols }) {
-    const n = cols.flatMap((c) => c.v).reduce((sum, v) => sum + (v || 0), 0);
+  /* What no histogram of a kind has, by the host's counters, in words.
+   * Pure. */
+  function lostText({ cols }, { source }) {
+    const others = source === 'run queue' ? REQUESTS : QUEUED;
+    const n = cols.filter((c) => !others.includes(c.labels.reason))
+      .flatMap((c) => c.v).reduce((sum, v) => sum + (v || 0), 0);
     return n ? ' · of the whole host, not measured: ' + F.count(n) : '';
   }
 
@@ -167,9 +173,10 @@
         ns.api.get('heatmap.json', { query, from, until, step: until - from,
           bands: 1 }, { signal: ctx.signal }),
         ns.api.series(queries(), ctx.range, step, ctx.signal)]);
-      return { answer, whole, lost: lostText(seen.lost), times: new Set(seen.seen.cols.filter((c) =>
-        c.labels.source === kind.source).flatMap((c) => c.t
-        .filter((_, i) => c.v[i] !== null))) };
+      return { answer, whole, lost: lostText(seen.lost, kind),
+        times: new Set(seen.seen.cols.filter((c) =>
+          c.labels.source === kind.source).flatMap((c) => c.t
+          .filter((_, i) => c.v[i] !== null))) };
     }
 
     /* Nothing counted is 0 only of what is known to have run. */

@@ -87,6 +87,17 @@ test('a range without an observation is 0 of them', () => {
     'p50 1 ms · max 500 ms · 12 requests');
 });
 
+test('what is lost is told of what it is lost of', () => {
+  const { read, runq } = M.latency.KINDS;
+  const col = (reason, ...v) => ({ labels: { reason }, v });
+  const cols = [col('sums full', 1, null, 2), col('end not seen', 4),
+    col('run queue full', 500, 500), col('skipped', 10)];
+  const of = (kind, list) => M.latency.lostText({ cols: list }, kind);
+  assert.match(of(read, cols), /not measured: 17$/);
+  assert.match(of(runq, cols), /not measured: 1,010$/);
+  assert.equal(of(read, cols.slice(2, 3)), '');
+});
+
 const D = load('recorded-latency').recordedLatency;
 const COLUMNS = ['time', 'p50', 'max', 'mean', 'count'];
 const KEPT = { from: 100, until: 140, step: 10, series: 1, unit: 'seconds',
