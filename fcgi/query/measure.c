@@ -149,13 +149,20 @@ measure_sources(struct store *s, int64_t now_ns, struct source_state **out,
 	return NULL;
 }
 
+/* Of what is counted by source: those of one, and of another one or NULL. */
+struct measure_of {
+	const char *source, *beside;
+};
+
 /* A series of a name and a source that has grown. */
 static bool
 measure_is_reason(const struct metric_series *m, const char *name,
-    const char *source)
+    const struct measure_of *of)
 {
-	const struct metric_point *p = series_point_of(m, name, source);
+	const struct metric_point *p = series_point_of(m, name, of->source);
 
+	if (p == NULL && of->beside != NULL)
+		p = series_point_of(m, name, of->beside);
 	return p != NULL && p->increase != 0;
 }
 
@@ -163,15 +170,15 @@ measure_is_reason(const struct metric_series *m, const char *name,
  * is not the first. */
 static int128
 measure_reason(const struct metric_series *series, size_t n, size_t first,
-    const char *name, const char *source)
+    const char *name, const struct measure_of *of)
 {
 	const char *reason = measure_label(&series[first], "reason");
 	int128 sum = 0;
 
-	if (!measure_is_reason(&series[first], name, source))
+	if (!measure_is_reason(&series[first], name, of))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!measure_is_reason(&series[i], name, source) ||
+		if (!measure_is_reason(&series[i], name, of) ||
 		    strcmp(measure_label(&series[i], "reason"), reason) != 0)
 			continue;
 		if (i < first)
@@ -184,10 +191,10 @@ measure_reason(const struct metric_series *series, size_t n, size_t first,
 /* The members alone. */
 static void
 measure_put_each(struct writer *w, const struct metric_series *series,
-    size_t n, const char *name, const char *source)
+    size_t n, const char *name, const struct measure_of *of)
 {
 	for (size_t i = 0; i < n; i++) {
-		int128 sum = measure_reason(series, n, i, name, source);
+		int128 sum = measure_reason(series, n, i, name, of);
 
 		if (sum == 0)
 			continue;
@@ -200,8 +207,10 @@ void
 measure_put_reasons(struct writer *w, const struct metric_series *series,
     size_t n, const char *name, const char *source)
 {
+	const struct measure_of of = {source, NULL};
+
 	writer_open(w, '{');
-	measure_put_each(w, series, n, name, source);
+	measure_put_each(w, series, n, name, &of);
 	writer_close(w, '}');
 }
 
@@ -311,26 +320,32 @@ measure_faults_fini(struct measure_faults *f)
 
 bool
 measure_lost(const struct measure_faults *f, const char *source,
-    const char *reason)
+    const char *beside)
 {
-	for (size_t i = 0; f->of_service && i < f->n; i++)
+	const struct measure_of of = {source, beside};
+
+	for (size_t i = 0; i < f->n_host; i++)
+		if (measure_is_reason(&f->host[i], MEASURE_LOST, &of))
+			return true;
+	for (size_t i = 0; i < f->n; i++)
 		if (measure_is_reason(&f->series[i], MEASURE_SERVICE_LOST,
-		    source) && strcmp(measure_label(&f->series[i], "reason"),
-		    reason) == 0)
+		    &of))
 			return true;
 	return false;
 }
 
 void
 measure_put_faults(struct writer *w, const struct measure_faults *f,
-    const char *source)
+    const char *source, const char *beside)
 {
+	const struct measure_of of = {source, beside};
+
 	writer_key_open(w, "lost", '{');
-	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
-	measure_put_each(w, f->series, f->n, MEASURE_SERVICE_LOST, source);
+	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, &of);
+	measure_put_each(w, f->series, f->n, MEASURE_SERVICE_LOST, &of);
 	writer_close(w, '}');
 	writer_key_open(w, "lost_on_host", '{');
-	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, source);
+	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, &of);
 	writer_close(w, '}');
 	writer_key(w, "broken");
 	if (f->of_service)

@@ -92,16 +92,17 @@ const struct err *measure_faults(struct store *s,
     struct measure_faults *out);
 void measure_faults_fini(struct measure_faults *f);
 
-/* Has a service lost anything of that source for that reason? */
+/* Has that source lost anything, or the one beside it, if not NULL, that may
+ * have been of the answer? */
 bool measure_lost(const struct measure_faults *f, const char *source,
-    const char *reason);
+    const char *beside);
 
 /* Members of an open object: "lost" and "broken", by reason, and "faults",
  * whose they are: "service" or "host".  What was lost before anybody knew
  * whose it was is the host's, and among a service's too: "lost_on_host" says
- * which of them. */
+ * which of them.  What `beside` has lost, if not NULL, is among it. */
 void measure_put_faults(struct writer *w, const struct measure_faults *f,
-    const char *source);
+    const char *source, const char *beside);
 
 /* A label's value as it stands between a selector's quotes. */
 void measure_put_quoted(struct buf *out, const char *value);

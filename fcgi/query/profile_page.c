@@ -180,17 +180,33 @@ profile_page_explain_waits(struct profile_page *page, bool takes)
 		    "recorded: there it is CPU time alone";
 }
 
-/* Nothing was seen, which is 0 where not all of it may have been lost: of locks
- * that had no room nobody knows who held them. */
-static void
-profile_page_explain_none(struct profile_page *page)
+/* From whose records it is made, or NULL. */
+static const char *
+profile_page_records(const struct profile_page *page)
 {
-	page->state = "zero";
-	if (!measure_lost(&page->faults, profile_page_source(page),
-	    "locks full"))
+	const struct type *t = types_find(profile_page_source(page));
+
+	return t != NULL ? t->records : NULL;
+}
+
+/* Of records that are lost nobody knows what they would have counted: nothing
+ * seen is 0 only where none was. */
+static void
+profile_page_explain_seen(struct profile_page *page)
+{
+	bool none = page->profile->stacks == 0;
+	const char *records = profile_page_records(page);
+
+	page->state = none ? "zero" : "data";
+	page->incomplete = records != NULL && measure_lost(&page->faults,
+	    profile_page_source(page), records);
+	if (!page->incomplete)
 		return;
-	page->state = "no data";
-	page->why = "what there was in this range was lost: see \"lost\"";
+	if (none)
+		page->state = "no data";
+	page->why = none ? "nothing was seen, but waits of this range were "
+	    "lost: see \"lost\"" : "waits of this range were lost, and what is "
+	    "here may lack some: see \"lost\"";
 }
 
 /* "not attached" where the source named like the profile says so.  What lacks
@@ -210,9 +226,7 @@ profile_page_explain(struct profile_page *page)
 	}
 	profile_page_explain_waits(page, takes);
 	if (page->profile->slots > 0) {
-		page->state = "data";
-		if (page->profile->stacks == 0)
-			profile_page_explain_none(page);
+		profile_page_explain_seen(page);
 		return;
 	}
 	if (said != NULL) {
@@ -558,7 +572,12 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 	profile_page_put_samples(w, "total_unknown", known,
 	    all.total_unknown);
 	profile_page_put_coverage(w, page);
-	measure_put_faults(w, &page->faults, profile_page_source(page));
+	measure_put_faults(w, &page->faults, profile_page_source(page),
+	    profile_page_records(page));
+	if (page->incomplete) {
+		writer_key(w, "incomplete");
+		writer_bool(w, true);
+	}
 	profile_page_put_parts(w, page);
 	profile_page_put_threshold(w, page);
 	writer_key_str(w, "unit", p->unit);

@@ -35,7 +35,8 @@ struct profile_page {
 	bool looked_back; /* for that: beyond the range */
 	struct source_state *sources;
 	size_t n_sources;
-	const char *why; /* of that state, or why it was widened, or "" */
+	bool incomplete; /* records were lost of which some may be of it */
+	const char *why; /* of those, or why it was widened, or "" */
 	struct measure_faults faults; /* lost samples, broken stacks */
 	struct coverage coverage;
 	struct {

@@ -77,7 +77,8 @@ export class Pack {
     const q = this.of[query] = this.of[query] || { about: {}, slots: [] };
     const beside = { lost: some(m.lost), broken: some(m.broken),
       partial: m.partial && m.partial.length ? m.partial : undefined,
-      host: m.faults === 'host' ? 1 : undefined };
+      host: m.faults === 'host' ? 1 : undefined,
+      incomplete: m.incomplete ? m.why : undefined };
     if (!m.slots)
       return q.slots.push(absent(m, beside));
     q.about = { unit: m.unit, kind: m.kind };

@@ -14,6 +14,8 @@
 #define TAKEN .source = TYPE_PROFILED
 #define MEMORY .group = "memory", .period_type = "space", .period_unit = "bytes"
 #define WAITS .period_type = "contentions", .period_unit = "count"
+#define LOCKS                                                                  \
+	.group = "mutex", .threshold = true, .records = "offcpu", WAITS
 
 /*
  * Who waits for work: in a call that waits for any of several, in a sleep, in
@@ -32,12 +34,10 @@ const struct type types[] = {
         .group = "process_cpu", .units = "samples", .timed = true},
     {"offcpu", "Time off CPU", "nanoseconds", FLOW, .source = TYPE_PROFILED,
         .group = "off_cpu", .threshold = true, IDLE},
-    {"lock", "Waiting for locks", "nanoseconds", FLOW,
-        .source = TYPE_PROFILED, .group = "mutex", .threshold = true, WAITS},
-    {"lock_waits", "Waits for locks", "count", FLOW, .source = TYPE_PROFILED,
-        .group = "mutex", .threshold = true, WAITS},
+    {"lock", "Waiting for locks", "nanoseconds", FLOW, TAKEN, LOCKS},
+    {"lock_waits", "Waits for locks", "count", FLOW, TAKEN, LOCKS},
     {"lock_holder", "Having others wait for locks", "nanoseconds", FLOW,
-        .source = TYPE_PROFILED, .group = "mutex", .threshold = true, WAITS},
+        TAKEN, LOCKS},
     {"wall", "Wall time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
         .group = "wall", .timed = true, .parts = wall_parts, IDLE},
     {"faults", "Memory touched anew", "bytes", FLOW, .source = TYPE_PROFILED,

@@ -55,6 +55,9 @@ struct type {
 	                    * what is more than at the pull before */
 	bool timed;        /* text of it counts samples of 1 / rate s */
 	bool threshold;    /* our profiler takes what lasts for some time */
+	const char *records; /* NULL, or the type from whose records ours is
+	                      * made: what of them is lost may have been of
+	                      * this, too, and none seen is no zero then */
 	/* NULL, or the types that add up to it, ended by NULL: what nobody
 	 * has pushed is their sum, where the first of them is there. */
 	const char *const *parts;

@@ -27,7 +27,8 @@
  *	test_size_bytes                      4096, once
  *	with WAITS in the environment: cpu and, in the newer half, offcpu and
  *	thread_seconds_total of the service "mix" (fill_waits()), and lock,
- *	looked at, nothing seen
+ *	looked at, nothing seen; where WAITS is "lost", lock_holder, too, of
+ *	which some was lost (fill_holders())
  *	a sample lost of 100, what memlensd says of itself, facts
  *
  * The slots 41 to 50 before the end are missing, and so in each hundred.
@@ -314,6 +315,40 @@ fill_waits(struct batch *b, uint64_t slot, bool recorded)
 	fill_threshold(b, slot, "lock", 3000000);
 }
 
+/* Nobody of "mix" was seen to hold a lock, and somebody of "held" was.  Lost
+ * was, by tens of slots from the newest on: nothing; what of locks of "mix" had
+ * no room; records of who held one; records of waits; another source's. */
+static void
+fill_holders(struct batch *b, uint64_t slot, uint64_t age)
+{
+	static const struct label mix = {"service", "mix"},
+	    held = {"service", "held"}, locks[] = {{"reason", "locks full"},
+	    {"service", "mix"}, {"source", "lock_holder"}}, rings[][2] = {
+	    {{"reason", "ring full"}, {"source", "lock_holder"}},
+	    {{"reason", "ring full"}, {"source", "offcpu"}},
+	    {{"reason", "ring full"}, {"source", "faults"}}};
+	struct series_desc d = {SERIES_FLOW, "lock_holder", "nanoseconds", 1, 0,
+	    &mix, 1};
+	uint64_t ten = (age - 1) / 10;
+
+	batch_observe(b, batch_series(b, &d), slot, 1);
+	fill_counter(b, slot, "memlens_service_samples_total", "", 0, locks + 1,
+	    2, 0);
+	d.labels = &held;
+	batch_observe(b, batch_series(b, &d), slot, 1);
+	batch_add_profile(b, batch_series(b, &d), slot, stack(b, "a",
+	    "main;hold;mutex accounts"), 20000000);
+	if (ten == 1)
+		fill_counter(b, slot, "memlens_service_samples_lost_total", "",
+		    0, locks, 3, 5);
+	else if (ten == 2 || ten == 3)
+		fill_counter(b, slot, "memlens_profile_samples_lost_total", "",
+		    0, rings[ten - 2], 2, 7);
+	else if (ten == 5)
+		fill_counter(b, slot, "memlens_profile_samples_lost_total", "",
+		    0, rings[2], 2, 9);
+}
+
 static void
 fill_fact(struct batch *b, uint64_t slot, enum fact_kind kind,
     const char *subject, const char *text)
@@ -358,6 +393,7 @@ main(int argc, char **argv)
 	int64_t end = argc > 2 ? atoll(argv[2]) * NS_PER_S : clock_wall_ns();
 	uint64_t last = (uint64_t)(end / SLOT_NS);
 	uint64_t slots = argc > 3 ? strtoull(argv[3], NULL, 10) : 720;
+	const char *waits = getenv("WAITS");
 	struct store_writer *w;
 
 	if (argc < 2 || argc > 5)
@@ -374,9 +410,11 @@ main(int argc, char **argv)
 			fill_wall(b, slot);
 			fill_metrics(b, slot);
 			fill_instances(b, slot);
-			if (getenv("WAITS") != NULL)
+			if (waits != NULL)
 				fill_waits(b, slot, slot >= last - slots / 2);
-	fill_latency(b, slot);
+			if (waits != NULL && strcmp(waits, "lost") == 0)
+				fill_holders(b, slot, last - slot);
+			fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
 				fill_facts(b, slot);
 		}

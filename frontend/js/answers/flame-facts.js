@@ -86,6 +86,12 @@
       ' slots', why: m.why } : null;
   }
 
+  /* That records were lost of which some may have been of what is shown;
+   * null where none was. */
+  function incompleteText(m) {
+    return m.incomplete ? { text: 'incomplete', why: m.why } : null;
+  }
+
   /* By reason; which of them are the whole host's, whoever is asked for. */
   function lostText(lost, host) {
     return Object.entries(lost || {}).filter(([, n]) => n > 0)
@@ -170,7 +176,6 @@
   }
 
   ns.flameFacts = { unitOf, samplesOf, frameSamples, countText, frameCount,
-    lostText, brokenText, coverageText, partialText, offShare, thresholdText,
-    partsText, emptyText, pathCode,
-    pathFrame };
+    lostText, brokenText, coverageText, partialText, incompleteText, offShare,
+    thresholdText, partsText, emptyText, pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

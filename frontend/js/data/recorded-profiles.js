@@ -14,7 +14,8 @@
  *           {nodes: [step, amount, samples or null, …]} where periods are
  *           mixed or not known; without nodes there is no data, and state
  *           and why where they are not "no data"; and lost, broken, partial
- *           where there are any, host: 1 where they are the host's
+ *           where there are any, host: 1 where they are the host's; why it
+ *           is incomplete where it is
  *
  * A question is answered from whole slots, and says which range that is.
  */
@@ -88,6 +89,11 @@
     return { state: last.state || 'no data', why: last.why || '' };
   }
 
+  /* Why it is incomplete, where a slot is; or undefined. */
+  function lacking(list) {
+    return list.map((slot) => slot && slot.incomplete).find(Boolean);
+  }
+
   /* The slots that the range touches: {from, until, list}; the range as it
    * is asked for where there are none. */
   function within(p, query, from, until) {
@@ -104,7 +110,8 @@
   function sum(p, query, from, until) {
     const { n } = shapeOf(p), range = within(p, query, from, until);
     const out = Object.assign(faultsOf(range.list, p.of[query].about), {
-      from: range.from, until: range.until, period: null, known: true, none: absence(range.list),
+      from: range.from, until: range.until, period: null, known: true,
+      none: absence(range.list), incomplete: lacking(range.list),
       partial: ns.time.stretches(range.list.flatMap((slot) =>
         (slot && slot.partial) || []), range),
       amount: new Float64Array(n), samples: new Float64Array(n) });
@@ -304,8 +311,11 @@
         selfSamples: f.selfUnknown }) };
     return Object.assign({}, told, off, { query, from: s.from,
       until: s.until, state: s.partial.length ? 'partial' : none
-        ? s.none.state : whole > 0 ? 'data' : 'zero',
-      why: none ? s.none.why : '', slots: s.slots, faults: s.faults,
+        ? s.none.state : whole > 0 ? 'data' : s.incomplete ? 'no data'
+          : 'zero',
+      incomplete: s.incomplete ? true : undefined,
+      why: none ? s.none.why : s.incomplete || '', slots: s.slots,
+      faults: s.faults,
       samples: known ? f.totalSamples[0] : null, total: whole,
       total_samples: known ? counted : null,
       lost: s.lost, broken: s.broken, partial: s.partial, period,

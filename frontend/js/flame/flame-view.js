@@ -11,8 +11,8 @@
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
   const { unitOf, samplesOf, frameCount, lostText, brokenText, coverageText,
-    partialText, offShare, thresholdText, partsText, emptyText, pathCode,
-    pathFrame } = ns.flameFacts;
+    partialText, incompleteText, offShare, thresholdText, partsText, emptyText,
+    pathCode, pathFrame } = ns.flameFacts;
 
   const INFO = ['Each bar is a function, as wide as its part of the profile: ' +
     'of what was sampled while it was on the stack. What it called stands ' +
@@ -227,7 +227,7 @@
         this.facts.append(h('span', { class: 'lost', title: CUT, text:
           'not drawn by function: ' + F.percent(cut / this.f.ticks) +
           ' (' + this.unit.text(cut) + ')' }));
-      const alone = this.f.ticks > 0 && partsText(m);
+      const alone = this.f.ticks > 0 && (partsText(m) || incompleteText(m));
       if (alone)
         this.facts.append(h('span', { class: 'lost lost-some',
           text: alone.text, title: alone.why }));

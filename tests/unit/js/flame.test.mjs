@@ -267,6 +267,15 @@ test('nothing, zero and not attached are said apart', () => {
   assert.match(say({ state: 'degraded', why: 'x', slots: 3 }), /^0 samples/);
   assert.equal(say({ state: 'not attached', why: 'no rights' }),
     'The profiler of CPU time is not attached: no rights.');
+  assert.match(say({ state: 'no data', slots: 6, incomplete: true,
+    why: 'waits were lost' }), /^No data: waits were lost/);
+});
+
+test('what may lack some is said', () => {
+  const { incompleteText } = M.flameFacts;
+  assert.equal(incompleteText({ state: 'data', why: 'whole spans' }), null);
+  assert.deepEqual(incompleteText({ state: 'data', incomplete: true,
+    why: 'lost' }), { text: 'incomplete', why: 'lost' });
 });
 
 test('what damage has taken is said', () => {

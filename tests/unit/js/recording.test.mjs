@@ -125,6 +125,29 @@ function stacksOf(f, unit) {
   return out;
 }
 
+test('a range of which records were lost says that it may lack some', () => {
+  const p = new Pack(FROM, 10), said = { incomplete: true, why: 'lost: 3' };
+  for (const [stacks, more] of [[[]], [[], said], [null], [slots.find((s) =>
+    s && s.length)], [slots.find((s) => s && s.length), said]]) {
+    const answer = answered(stacks);
+    Object.assign(answer.memlens, { state: stacks ? 'data' : 'no data',
+      why: '' }, more);
+    p.add('lock', answer);
+  }
+  const demo = { ...snapshot, profiles: JSON.parse(JSON.stringify(
+    p.finish())) };
+  const of = (a, b) => {
+    const m = M.recording.answer(demo, 'flamegraph.json', { query: 'lock',
+      from: FROM + a * 10, until: FROM + b * 10 }).memlens;
+    return [m.state, !!m.incomplete, m.why];
+  };
+  assert.deepEqual(of(0, 1), ['zero', false, '']);
+  assert.deepEqual(of(0, 3), ['no data', true, 'lost: 3']);
+  assert.deepEqual(of(2, 3), ['no data', false, '']);
+  assert.deepEqual(of(2, 4), ['data', false, '']);
+  assert.deepEqual(of(2, 5), ['data', true, 'lost: 3']);
+});
+
 test('every range of the demo is exact, at any rate', () => {
   eachRange((a, b, list) => {
     const answer = ask('flamegraph.json', a, b), m = answer.memlens;
