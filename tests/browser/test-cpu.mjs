@@ -126,18 +126,26 @@ function lines({ browser, base }) {
       async (page) => {
         const empty = { version: 1, flamebearer: { names: ['total'],
           levels: [[0, 0, 0, 0]], numTicks: 0, maxSelf: 0 } };
-        let state = 'zero';
+        let state = 'zero', more = { slots: 5 };
         await page.route('**/api/v1/flamegraph.json*', (route) =>
           route.fulfill({ json: { ...empty, memlens: { state, samples: 0,
-            why: 'no rights', slots: state === 'zero' ? 5 : 0, lost: {},
-            unit: 'nanoseconds', period: 10101010 } } }));
+            why: 'no rights', slots: 0, lost: {}, unit: 'nanoseconds',
+            period: 10101010, ...more } } }));
         await page.goto(base + 'dashboard.html?v=1&tab=cpu');
         await loaded(page, 'profiles');
         const note = () => page.textContent('.flame-body > .chart-note');
         assert(/^0 samples.*active/.test(await note()), await note());
         state = 'no data';
+        more = { slots: 5, incomplete: true, why: 'waits were lost',
+          lost: { 'ring full': 7 } };
         await page.keyboard.press('r');
-        await until(async () => /^No data/.test(await note()), 4000,
+        await until(async () => /^No data: waits were lost/.test(
+          await note()), 4000, 'no data as some was lost');
+        const facts = await page.textContent('.flame-facts');
+        assert(/lost: 7 ring full/.test(facts), facts);
+        more = {};
+        await page.keyboard.press('r');
+        await until(async () => /^No data: no rights/.test(await note()), 4000,
           'no data');
         state = 'not attached';
         await page.keyboard.press('r');
