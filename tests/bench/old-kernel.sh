@@ -67,6 +67,9 @@ make_root() {
 	reserve = 0
 	[socket]
 	path = /tmp/memlensd.sock
+	[disk]
+	run-queue = yes
+	major-faults = yes
 	[offcpu]
 	enabled = yes
 	stacks = $1
