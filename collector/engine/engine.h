@@ -23,8 +23,8 @@
 #include "collector/engine/second.h"
 #include "collector/engine/waits.h"
 #include "collector/engine/waits_pace.h"
+#include "collector/maps/maps.h"
 #include "collector/probe/sampler.h"
-#include "collector/process/maps.h"
 #include "collector/symbols/symbols.h"
 
 /* One type of profile, as it runs. */

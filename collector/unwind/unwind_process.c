@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/readfile.h"
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 #include "collector/process/process.h"
 #include "collector/unwind/extents.h"
 #include "collector/unwind/unwind_tables.h"

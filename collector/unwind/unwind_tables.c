@@ -1,8 +1,6 @@
 /*
  * Files, their tables, and the queue of the code that waits for rows.
  */
-#include "collector/unwind/unwind_tables.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +9,13 @@
 
 #include "collector/elf/elf.h"
 #include "collector/symbols/symbols.h"
+#include "collector/unwind/unwind_tables_private.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
-#define BUCKETS 1024
-#define NONE UINT32_MAX
-#define QUEUE_MAX 1024
 #define OPEN_MAX 256 /* files that wait */
-/* On a busy machine the way there and back takes long: many at once, but the
- * link has room for names beside them. */
-#define ASKED_MAX 24
 #define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
 /* What may be used at once, owed at most, and used when nothing is known yet:
@@ -30,47 +23,6 @@
 #define BUDGET_FULL 30
 #define BUDGET_BEGIN 120
 #define BUDGET_OWED 60
-
-enum state {
-	TABLE_UNKNOWN, /* what code it has */
-	TABLE_READY,   /* rows come when they are wanted */
-	TABLE_WITHOUT, /* the file has no rows, ever */
-	TABLE_LARGE    /* it is over a bound, ever */
-};
-
-struct table {
-	uint64_t dev, ino, size;
-	int64_t mtime_ns, retry_ns;
-	int64_t met_ns;        /* first, without rows; 0: never */
-	struct code *code;     /* READY */
-	uint32_t refs, next;   /* next: in its bucket */
-	uint32_t waits;        /* how often it failed */
-	uint32_t wants, asked; /* in the queue, on their way */
-	uint32_t met;          /* samples that wait for those in the queue */
-	int fd;                /* for the queue; -1: none at hand */
-	enum state state;
-};
-
-/* Code that waits for rows. */
-struct want {
-	uint32_t table, offset;
-	uint32_t times; /* it was met */
-};
-
-struct unwind_tables {
-	const struct unwind_kernel *kernel;
-	struct unwind_regions *regions;
-	unwind_ask_fn *ask;
-	void *arg;
-	struct table tables[UNWIND_TABLES];
-	uint32_t buckets[BUCKETS];
-	struct want queue[QUEUE_MAX], asked[ASKED_MAX];
-	uint32_t n_queue, n_asked, n_open;
-	uint32_t n;    /* tables that were ever used */
-	int64_t rate_ns; /* of CPU time, a second */
-	int64_t budget_ns, refilled_ns;
-	uint64_t made, failures, refused;
-};
 
 const struct err *
 unwind_tables_new(struct unwind_tables **out,
@@ -258,85 +210,6 @@ unwind_tables_clock(const struct unwind_tables *t)
 	return unwind_regions_clock(t->regions);
 }
 
-/* Takes an entry out of the queue; the file is closed with its last one. */
-static void
-queue_remove(struct unwind_tables *t, uint32_t at)
-{
-	struct table *f = &t->tables[t->queue[at].table];
-
-	f->met -= t->queue[at].times;
-	t->n_queue--;
-	memmove(t->queue + at, t->queue + at + 1,
-	    (t->n_queue - at) * sizeof(t->queue[0]));
-	if (--f->wants > 0 || f->fd < 0)
-		return;
-	close(f->fd);
-	f->fd = -1;
-	t->n_open--;
-}
-
-static bool
-want_is(const struct want *w, uint32_t table, uint32_t offset)
-{
-	return w->table == table && w->offset >> UNWIND_REGION_SHIFT ==
-	    offset >> UNWIND_REGION_SHIFT;
-}
-
-static struct want *
-queue_find(struct unwind_tables *t, uint32_t table, uint32_t offset)
-{
-	uint32_t i;
-
-	for (i = 0; i < t->n_queue; i++)
-		if (want_is(&t->queue[i], table, offset))
-			return &t->queue[i];
-	return NULL;
-}
-
-static bool
-asked_has(const struct unwind_tables *t, uint32_t table, uint32_t offset)
-{
-	uint32_t i;
-
-	for (i = 0; i < t->n_asked; i++)
-		if (want_is(&t->asked[i], table, offset))
-			return true;
-	return false;
-}
-
-/* Of two in the queue the one that goes first: that of the file that more
- * samples wait for, so that a large program's many regions do not stand behind
- * each of the small ones that come and go; then the one that was met more, then
- * the younger one, whose samples may still wait. */
-static bool
-queue_is_before(const struct unwind_tables *t, const struct want *a,
-    const struct want *b)
-{
-	const struct table *x = &t->tables[a->table], *y = &t->tables[b->table];
-
-	return x->met != y->met ? x->met > y->met : a->times >= b->times;
-}
-
-/* Room for one more: what no descriptor came for makes it, the oldest first;
- * else what would be asked last. */
-static void
-queue_room(struct unwind_tables *t)
-{
-	uint32_t i, last = 0;
-
-	if (t->n_queue < QUEUE_MAX)
-		return;
-	for (i = 0; i < t->n_queue; i++) {
-		if (t->tables[t->queue[i].table].fd < 0) {
-			queue_remove(t, i);
-			return;
-		}
-		if (queue_is_before(t, &t->queue[last], &t->queue[i]))
-			last = i;
-	}
-	queue_remove(t, last);
-}
-
 bool
 unwind_tables_lack(const struct unwind_tables *t, uint32_t table,
     uint32_t offset)
@@ -345,15 +218,6 @@ unwind_tables_lack(const struct unwind_tables *t, uint32_t table,
 
 	return f != NULL && (f->state == TABLE_UNKNOWN ||
 	    (f->state == TABLE_READY && regions_lack(f->code, offset)));
-}
-
-/* Is it worth asking for them? */
-static bool
-tables_may_ask(const struct unwind_tables *t, const struct want *w,
-    int64_t now_ns)
-{
-	return now_ns >= t->tables[w->table].retry_ns &&
-	    unwind_tables_lack(t, w->table, w->offset);
 }
 
 bool
@@ -368,8 +232,8 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	f = &t->tables[table];
 	if (f->met_ns == 0)
 		f->met_ns = now_ns;
-	if (!tables_may_ask(t, &(struct want){table, offset, 0}, now_ns) ||
-	    asked_has(t, table, offset))
+	if (!queue_may_ask(t, &(struct want){table, offset, 0}, now_ns) ||
+	    queue_is_asked(t, table, offset))
 		return false;
 	w = queue_find(t, table, offset);
 	if (w == NULL) {
@@ -525,33 +389,6 @@ tables_refill(struct unwind_tables *t, int64_t now_ns)
 			    t->budget_ns + more : full_ns;
 		t->refilled_ns += us * 1000;
 	}
-}
-
-/* The entry to be asked next of those with an open file that still lack rows;
- * NONE when there is none.  While a file's code is not known, its other
- * questions wait: its first answer may be all. */
-static uint32_t
-queue_next(struct unwind_tables *t, int64_t now_ns)
-{
-	uint32_t i = 0, best = NONE;
-	const struct table *f;
-
-	while (i < t->n_queue) {
-		const struct want *w = &t->queue[i];
-
-		f = &t->tables[w->table];
-		if (!tables_may_ask(t, w, now_ns)) {
-			queue_remove(t, i);
-			best = best != NONE && best > i ? best - 1 : best;
-			continue;
-		}
-		if (f->fd >= 0 &&
-		    (f->state != TABLE_UNKNOWN || f->asked == 0) &&
-		    (best == NONE || queue_is_before(t, w, &t->queue[best])))
-			best = i;
-		i++;
-	}
-	return best;
 }
 
 /* False when the child cannot be asked now. */

@@ -10,10 +10,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "collector/maps/maps.h"
+#include "collector/maps/maps_changes.h"
 #include "collector/probe/ends_probe.h"
 #include "collector/process/lineage.h"
-#include "collector/process/maps.h"
-#include "collector/process/maps_changes.h"
 #include "collector/process/process_count.h"
 #include "collector/process/process_events.h"
 #include "collector/process/services.h"

@@ -30,11 +30,12 @@ collector/alloc:
 collector/base: store/base
 collector/ipc: collector/base store store/batch store/base
 collector/process: collector/alloc collector/base store/batch store/model store/base
+collector/maps: collector/process collector/base store/base
 collector/procfs: collector/process collector/base store/batch store/model
 	store/base
 collector/elf: collector/bpf store/base
 collector/symbols: collector/elf collector/base store/model store/base
-collector/unwind: collector/symbols collector/process collector/base
+collector/unwind: collector/symbols collector/maps collector/process collector/base
 	collector/elf collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base
 collector/disk: collector/probe collector/process collector/base store/batch
@@ -43,11 +44,11 @@ collector/pbft: collector/disk collector/probe collector/symbols collector/elf
 	collector/process collector/base store/batch store/base
 collector/objects: collector/alloc collector/symbols collector/process
 	store/base
-collector/watch: collector/probe collector/unwind collector/process
+collector/watch: collector/probe collector/unwind collector/maps collector/process
 	store/base
 collector/engine: collector/watch collector/probe collector/unwind collector/symbols
 	collector/objects collector/alloc
-	collector/process collector/base collector/bpf store/batch store/model
+	collector/maps collector/process collector/base collector/bpf store/batch store/model
 	store/base
 collector/profile: collector/alloc collector/engine collector/base
 collector: collector/disk collector/pbft collector/procfs collector/process collector/ipc

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 #include "collector/process/process_count.h"
 #include "collector/process/process_events.h"
 #include "collector/process/services.h"

@@ -15,7 +15,7 @@
 
 #undef MAPPING_FILE /* words of sys/mman.h, and of maps.h */
 #undef MAPPING_ANONYMOUS
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 #include "collector/symbols/unwind_read.h"
 #include "collector/unwind/unwind_rows.h"
 #include "tests/unit/collector/unwind/walker_maps.h"

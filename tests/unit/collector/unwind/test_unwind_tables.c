@@ -12,7 +12,7 @@
 #undef MAPPING_FILE /* words of sys/mman.h, and of maps.h */
 #undef MAPPING_ANONYMOUS
 #include "collector/elf/elf.h"
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 #include "collector/process/process.h"
 #include "collector/symbols/symbols.h"
 #include "collector/unwind/extents.h"

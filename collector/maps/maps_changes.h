@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 
 #define CHANGES_MAX 8192   /* remembered; some seconds' in a storm */
 #define CHANGES_BUCKETS 512

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "collector/base/spent.h"
-#include "collector/process/maps.h"
-#include "collector/process/maps_changes.h"
+#include "collector/maps/maps.h"
+#include "collector/maps/maps_changes.h"
 #include "collector/process/process.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"

@@ -1,13 +1,13 @@
 /*
  * From changes to the text of a maps file, which one parser reads.
  */
-#include "collector/process/maps_told.h"
+#include "collector/maps/maps_told.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 
-#include "collector/process/maps_changes.h"
+#include "collector/maps/maps_changes.h"
 #include "store/base/buf.h"
 
 #define TOLD_MAX 64 /* mappings of a short life */

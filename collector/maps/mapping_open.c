@@ -1,7 +1,7 @@
 /*
  * Files of another process, opened without being led out of its root.
  */
-#include "collector/process/mapping_open.h"
+#include "collector/maps/mapping_open.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 

@@ -1,8 +1,6 @@
 /*
  * When the mappings of a process are read, and what changes of them say.
  */
-#include "collector/process/maps.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,9 +12,9 @@
 #include <unistd.h>
 
 #include "collector/base/spent.h"
-#include "collector/process/mapping_open.h"
-#include "collector/process/maps_changes.h"
-#include "collector/process/maps_told.h"
+#include "collector/maps/mapping_open.h"
+#include "collector/maps/maps_private.h"
+#include "collector/maps/maps_told.h"
 #include "collector/process/process.h"
 #include "collector/process/reader.h"
 #include "store/base/buf.h"
@@ -30,30 +28,6 @@
 #define UNKNOWN_MAX_NS (16 * NS_PER_S)  /* doubles while that is in vain */
 #define COST_FACTOR 500 /* at most 0.2 % of a CPU for one process */
 #define UNUSED_NS (300 * NS_PER_S)
-#define THEN_MAX 64 /* files of a process that have gone again */
-
-struct maps_process {
-	int32_t pid, reader; /* reader: whose /proc entry shows memory */
-	int32_t parent;      /* in whose root its files are when it has gone */
-	uint32_t image;      /* of the process, that the list is of */
-	int64_t read_ns, again_ns, used_ns;
-	int64_t wait_ns; /* between reads for unknown addresses */
-	int64_t cost_ns; /* CPU time of the last read */
-	int64_t list_ns; /* when the list was as it is */
-	uint64_t turns, turns_end; /* where one has taken another's place */
-	struct maps_list list;
-	struct maps_process *then; /* what was mapped once, in any order */
-};
-
-struct maps {
-	struct processes *table;
-	const char *proc;
-	size_t n; /* processes that have a list */
-	uint64_t reads;
-	struct buf text; /* of the file being read */
-	struct maps_changes changes;
-	struct maps_process nobody; /* stands in when out of memory */
-};
 
 static void
 process_free(struct maps_process *p)
@@ -168,8 +142,7 @@ maps_read_process(struct maps *m, struct maps_process *p)
 	return true;
 }
 
-/* Files that a user's program serves are not opened. */
-static void
+void
 maps_find_foreign(struct maps *m, struct maps_process *p)
 {
 	if (maps_may_be_foreign(&p->list))
@@ -370,105 +343,6 @@ void
 maps_lose(struct maps *m, int64_t since_ns, int64_t until_ns)
 {
 	maps_changes_lose(&m->changes, since_ns, until_ns);
-}
-
-static struct mapping *
-then_find(const struct maps_list *l, const struct maps_change *c)
-{
-	size_t i;
-
-	for (i = 0; i < l->n; i++)
-		if (l->mappings[i].start == c->start &&
-		    l->mappings[i].end == c->end &&
-		    l->mappings[i].offset == c->offset &&
-		    l->mappings[i].ino == c->ino)
-			return &l->mappings[i];
-	return NULL;
-}
-
-/* Makes the list anew of its last mappings and this one. */
-static struct mapping *
-then_add(struct maps *m, struct maps_process *p, const struct maps_change *c)
-{
-	struct maps_list *l = &p->list, new = {0};
-	size_t i;
-
-	buf_clear(&m->text);
-	for (i = l->n < THEN_MAX ? 0 : l->n - THEN_MAX / 2; i < l->n; i++) {
-		const struct mapping *o = &l->mappings[i];
-
-		maps_tell(&m->text, &(struct maps_change){.start = o->start,
-		    .end = o->end, .offset = o->offset, .dev = o->dev,
-		    .ino = o->ino}, maps_name(l, o));
-	}
-	maps_tell(&m->text, c, maps_changes_path(&m->changes, c));
-	if (m->text.failed || maps_parse_any((char *)m->text.data,
-	    m->text.len, &new) != NULL || new.n == 0) {
-		maps_list_fini(&new);
-		return NULL;
-	}
-	maps_list_fini(l);
-	*l = new;
-	maps_find_foreign(m, p);
-	return &l->mappings[l->n - 1];
-}
-
-struct mapping *
-maps_then(struct maps *m, struct maps_process *p, uint64_t addr,
-    int64_t time_ns, struct maps_process **then)
-{
-	const struct maps_change *c = maps_changes_at(&m->changes, p->pid,
-	    addr, time_ns);
-	struct mapping *map;
-
-	if (c == NULL || c->ino == 0 ||
-	    maps_changes_path(&m->changes, c)[0] != '/' ||
-	    maps_changes_miss(&m->changes, p->pid, c->time_ns, time_ns))
-		return NULL;
-	if (p->then == NULL)
-		p->then = calloc(1, sizeof(*p->then));
-	if (p->then == NULL)
-		return NULL;
-	p->then->pid = p->pid;
-	p->then->reader = p->reader;
-	*then = p->then;
-	map = then_find(&p->then->list, c);
-	return map != NULL ? map : then_add(m, p->then, c);
-}
-
-/* The last moment up to that one at which the mapping was there for sure;
- * INT64_MIN: there is none. */
-static int64_t
-maps_known_since(const struct maps *m, const struct maps_process *p,
-    const struct mapping *map, uint64_t addr, int64_t time_ns)
-{
-	const struct maps_change *c = maps_changes_at(&m->changes, p->pid,
-	    addr, time_ns);
-	int64_t told_ns = c != NULL ? c->time_ns : INT64_MIN;
-	int64_t seen_ns = map->seen_ns > time_ns ? INT64_MIN :
-	    p->list_ns > time_ns ? map->seen_ns : p->list_ns;
-
-	return told_ns > seen_ns ? told_ns : seen_ns;
-}
-
-bool
-maps_held(const struct maps *m, const struct maps_process *p,
-    const struct mapping *map, uint64_t addr, int64_t time_ns)
-{
-	int64_t known_ns;
-
-	if (!maps_changes_allow(&m->changes, p->pid, map, addr, time_ns))
-		return false;
-	if (map->ino == 0)
-		return true;
-	known_ns = maps_known_since(m, p, map, addr, time_ns);
-	/* A list that was read later says nothing where what changed since
-	 * then is not known. */
-	if (known_ns == INT64_MIN)
-		return !maps_changes_miss(&m->changes, p->pid, time_ns,
-		    map->seen_ns);
-	return addr < p->turns || addr >= p->turns_end ||
-	    !maps_changes_miss(&m->changes, p->pid, known_ns, time_ns);
 }
 
 void

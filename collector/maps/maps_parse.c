@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "collector/process/maps.h"
+#include "collector/maps/maps.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 #include "store/base/text.h"

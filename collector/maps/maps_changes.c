@@ -3,7 +3,7 @@
  * Chains are not mended when the ring goes round: a place that holds a
  * younger change than the one that led to it ends the walk.
  */
-#include "collector/process/maps_changes.h"
+#include "collector/maps/maps_changes.h"
 
 #include <string.h>
 
