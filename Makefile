@@ -243,12 +243,15 @@ $(eval $(call program,$(B)/memlens,$(TOOL_SRC) $(SYMBOLIZE_SRC) $(ELF_SRC) $(PUS
 	$(FORMAT) $(LIB),\
 	$(TOOL_LIBS)))
 
-# What programs preload: no part of it is the daemon's but a header.
+# What programs preload: no part of it is the daemon's but a header.  What calls
+# something keeps frame pointers: who asked for memory is found by them alone,
+# where its unwind rows are not there yet.
 ALLOC_SRC := $(wildcard collector/alloc/*.so.c)
 $(ALLOC): $(ALLOC_SRC) collector/alloc/alloc.h collector/alloc/alloc_own.h
 	@mkdir -p $(@D)
 	@echo "  LINK $@"
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. -O2 -g $(WARN) -fPIC -fvisibility=hidden \
+		-fno-omit-frame-pointer -momit-leaf-frame-pointer \
 		-fno-builtin-malloc -fno-builtin-calloc -shared -Wl,-z,relro,-z,now \
 		-Wl,-soname,libmemlens-alloc.so -o $@ $(ALLOC_SRC)
 

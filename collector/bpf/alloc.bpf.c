@@ -49,6 +49,18 @@ ring_eighths(void)
 	    (took_share_bytes | 1);
 }
 
+/* Where the ring has little room: the first callers, mostly. */
+#define COPY_FEW_BYTES 1024
+
+static __always_inline void
+copy_few(struct unwind_scratch *s)
+{
+	__u64 end = s->walk.lacking.sp + COPY_FEW_BYTES;
+
+	if (end < s->stack_end)
+		s->stack_end = end;
+}
+
 /*
  * As the ring fills up, one of so many objects is told of, and stands for as
  * many: by chance, so that all stacks have their share, in use, too.  What is
@@ -96,7 +108,7 @@ tell(void *ctx, __u8 what)
 		fill_registers(&s->walk, regs);
 		fill_user(s, t, slot, task, ctx, c);
 		if (eighths > 3)
-			s->stack_end = 0; /* no copy: those are large */
+			copy_few(s);
 	}
 	send(s, c, 1);
 	s->busy = 0;

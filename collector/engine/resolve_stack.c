@@ -224,7 +224,8 @@ resolve_is_new(const struct engine *s, const struct sample_event *e)
 	    s->now_ns - unwind_tables_met(s->tables, e->table) < NEW_NS;
 }
 
-/* What is wrong with a stack of n user frames. */
+/* What is wrong with a stack of n user frames; those of our library that were
+ * walked are none of it. */
 static enum broken
 resolve_judge(const struct engine *s, const struct sample_event *e,
     bool known, bool no_mapping, size_t n)
@@ -235,7 +236,7 @@ resolve_judge(const struct engine *s, const struct sample_event *e,
 		return e->error;
 	if (!known)
 		return BROKEN_NO_PROCESS;
-	if (n == 0)
+	if (e->n_user == 0)
 		return BROKEN_NO_STACK;
 	if (e->error == BROKEN_NO_TABLES || (e->flags & EVENT_PENDING) != 0)
 		return resolve_is_new(s, e) ? BROKEN_NEW_CODE :
@@ -246,7 +247,7 @@ resolve_judge(const struct engine *s, const struct sample_event *e,
 		return BROKEN_TRUNCATED;
 	if ((e->flags & EVENT_EH_FRAME) != 0)
 		return e->error < BROKEN_REASONS ? e->error : BROKEN_NOT;
-	return n == 1 ? BROKEN_ONE_FRAME : BROKEN_NOT;
+	return n <= 1 ? BROKEN_ONE_FRAME : BROKEN_NOT;
 }
 
 /* Of a wait: behind the scheduler and what took the stack in it, which is the

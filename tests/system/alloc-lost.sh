@@ -1,7 +1,9 @@
 #!/bin/bash
 # The profiler stands still while programs take and give back memory, until the
 # ring is full: what is in use is exact again at the end of a slot, from the
-# library's table, whichever of both it was not told of.
+# library's table, whichever of both it was not told of.  And who asked for it is
+# known, though there is no room for copies of the stacks of a program that
+# nobody has met yet.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 library=$BUILD/libmemlens-alloc.so
@@ -17,21 +19,33 @@ in_use() {
 		awk '{ n += $NF } END { printf "%.0f\n", n }'
 }
 
+storm=$dir/storm_$tag
 cat >"$dir/storm.c" <<'END'
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-int
-main(int argc, char **argv)
+__attribute__((noinline)) static void
+storms(int n)
 {
-	for (int i = argc < 2 ? 0 : atoi(argv[1]); i > 0; i--) {
+	for (; n > 0; n--) {
 		char *p = malloc(1 << 20);
 
 		*(volatile char *)p = 1;
 		free(p);
 	}
 }
+
+int
+main(int argc, char **argv)
+{
+	storms(argc < 2 ? 0 : atoi(argv[1]));
+	puts("over");
+	fflush(stdout);
+	pause();
+}
 END
-gcc -O1 -fno-builtin -o "$dir/storm" "$dir/storm.c" || exit 1
+gcc -O1 -fno-builtin -fomit-frame-pointer -o "$storm" "$dir/storm.c" || exit 1
 
 begin_driver -s 500 -h 1 -y 60000 -a "$library"
 seen slots 2
@@ -45,7 +59,10 @@ churns=$!
 pids="$pids $churns"
 more 3
 kill -STOP "$driver_pid"
-LD_PRELOAD=$library "$dir/storm" 100000
+LD_PRELOAD=$library "$storm" 100000 >"$dir/over" &
+pids="$pids $!"
+is_over() { [ -s "$dir/over" ]; }
+await 60 is_over
 sleep 1
 kill -CONT "$driver_pid"
 lost() { awk '/^counter .*_samples_lost_total \[ring full\]/ { n += $(NF - 1) }
@@ -60,6 +77,14 @@ read -r _ bytes objects <"$dir/said"
 echo "# $(lost) were lost, $objects / 1024 objects live"
 expect "what is in use is exact after a loss" "$(in_use ""), it has $bytes" \
 	"$(in_use "")" -eq "$bytes" -a "$bytes" -gt 1000000
+# What the storm asked for, by stack, and how much of it is its function's.
+grep -a '^alloc_space ' "$out" | grep -F "storm_$tag" >"$dir/took"
+sum() { awk '{ n += $NF } END { printf "%.0f\n", n }'; }
+all=$(sum <"$dir/took")
+own=$(grep -aF ';storms;[malloc of ' "$dir/took" | sum)
+expect "the storm is seen" "$all" "$all" -gt 1000000000
+expect "and all of it as its function's" "$own of $all, and $(grep -avF \
+	';storms;[malloc of ' "$dir/took" | head -n 3)" "$own" -eq "$all"
 end_driver
 expect "every run is accounted for" "$(grep '^balance' "$out")" \
 	"$(balanced "$out" && echo yes)" = yes
