@@ -373,32 +373,6 @@ pull_put_record(void *arg, struct batch *b)
 	return NULL;
 }
 
-/* How often a heap is sampled. */
-static const struct err *
-pull_tell_mean(struct pulling *g)
-{
-	const struct pull_ask *ask = g->ask;
-	struct label labels[2] = {{"instance", ask->instance},
-	    {"service", ask->service}};
-	size_t bare = ask->instance[0] == '\0';
-	struct series_desc d = {.kind = SERIES_GAUGE, .name = TYPES_SAMPLING,
-	    .unit = "bytes", .labels = labels + bare, .n_labels = 2 - bare};
-	struct batch *b;
-	const struct err *e;
-
-	if (g->mean == 0 || g->mean > INT64_MAX ||
-	    stacks_n_types(g->stock) == 0)
-		return NULL;
-	if ((b = batch_new((uint64_t)ask->slot_ns)) == NULL)
-		return err_nomem();
-	batch_add_gauge(b, batch_series(b, &d),
-	    (uint64_t)(ask->at_ns / ask->slot_ns), ask->at_ns,
-	    (int64_t)g->mean);
-	e = pull_put_record(g->made, b);
-	batch_free(b);
-	return e;
-}
-
 static void
 pull_note_skipped(struct pull_made *made, const struct stacks *s)
 {
@@ -424,6 +398,8 @@ pull_push(struct pulling *g)
 		w.from_ns = ask->at_ns - ask->at_ns % ask->slot_ns;
 		w.until_ns = w.from_ns + ask->slot_ns;
 		e = push_add(p, g->stock, &w);
+		if (e == NULL)
+			push_mean(p, g->mean, &w);
 		pull_note_skipped(g->made, g->stock);
 	}
 	if (e == NULL && stacks_n_types(g->flow) > 0) {
@@ -434,8 +410,6 @@ pull_push(struct pulling *g)
 	}
 	if (e == NULL)
 		e = push_send(p, pull_put_record, g->made);
-	if (e == NULL)
-		e = pull_tell_mean(g);
 	push_free(p);
 	return e;
 }

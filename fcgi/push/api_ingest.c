@@ -368,8 +368,10 @@ ingest_take(struct ingest *in, struct context *c, struct response *rs)
 	e = ingest_begin(c, in->rq, in->kept, &p);
 	if (e == NULL)
 		e = push_add(p, in->stacks, &window);
-	if (e == NULL)
+	if (e == NULL) {
+		push_mean(p, stacks_mean(in->stacks), &window);
 		push_places(p, &c->told, in->stacks, &window);
+	}
 	if (e == NULL)
 		e = ingest_send(c, in->rq, p, &report, rs);
 	if (e == NULL) {

@@ -96,8 +96,10 @@ push_sample(struct context *c, struct push *p, struct series *s,
 		w.from_ns = w.until_ns = rq->now_ns;
 	if (e == NULL)
 		e = push_add(p, stacks, &w);
-	if (e == NULL)
+	if (e == NULL) {
+		push_mean(p, stacks_mean(stacks), &w);
 		push_places(p, &c->told, stacks, &w);
+	}
 	stacks_free(stacks);
 	report->profiles++;
 	return e;

@@ -150,6 +150,7 @@ form_difference(struct form *f, struct stacks **s,
 	    NULL);
 
 	if (e == NULL) {
+		stacks_set_mean(out, stacks_mean(*s));
 		stacks_free(*s);
 		*s = out;
 	}

@@ -74,6 +74,10 @@ struct told;
 void push_places(struct push *p, struct told *told, const struct stacks *s,
     const struct push_window *w);
 
+/* Says how many bytes lie between two samples of a window's heap, in its last
+ * slot; 0: nobody has said. */
+void push_mean(struct push *p, uint64_t bytes, const struct push_window *w);
+
 /* Adds to a counter about the ingestion itself. */
 void push_count(struct push *p, int64_t now_ns, const char *name,
     const struct label *labels, size_t n_labels, int64_t increase,

@@ -13,6 +13,7 @@
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/batch/batch.h"
+#include "store/model/types.h"
 
 /* A batch is taken up to 16 MiB as bytes and 64 MiB in memory; memlensd holds
  * one in memory when it takes it, and again when it seals its journal. */
@@ -422,6 +423,25 @@ push_count(struct push *p, int64_t now_ns, const char *name,
 
 	batch_add_counter(p->batches[0], batch_series(p->batches[0], &d),
 	    (uint64_t)(now_ns / p->slot_ns), now_ns, increase, raw);
+}
+
+void
+push_mean(struct push *p, uint64_t bytes, const struct push_window *w)
+{
+	struct label labels[2] = {{"instance", label_find(w->labels,
+	    w->n_labels, "instance")}, {"service", w->service}};
+	size_t bare = labels[0].value == NULL;
+	struct series_desc d = {.kind = SERIES_GAUGE, .name = TYPES_SAMPLING,
+	    .unit = "bytes", .labels = labels + bare, .n_labels = 2 - bare};
+	int64_t at_ns = w->until_ns > w->from_ns ? w->until_ns - 1
+	    : w->from_ns;
+	uint64_t slot = (uint64_t)(at_ns / p->slot_ns);
+
+	if (bytes == 0 || bytes > INT64_MAX)
+		return;
+	at_ns -= at_ns % p->slot_ns;
+	batch_add_gauge(p->batches[0], batch_series(p->batches[0], &d), slot,
+	    at_ns > w->from_ns ? at_ns : w->from_ns, (int64_t)bytes);
 }
 
 const struct err *

@@ -23,6 +23,8 @@ check "heap_v2" js 'd.types.map(t => t.name).sort().join() ===
     "inuse_objects,inuse_space"'
 check "heap_v2: objects" has 'inuse_objects{service="dump"}' 5
 check "heap_v2: bytes" has 'inuse_space{service="dump"}' 50000
+get GET "/api/v1/leaks?service=dump&from=1700000000&until=1700000040"
+check "heap_v2: how it is sampled" js 'd.sampling === 1'
 of="query=$(enc 'inuse_space{service="dump"}')&from=1700000000&until=1700000040"
 get GET "/api/v1/flamegraph.svg?$of"
 check "a picture says that they are an average" grep -q \

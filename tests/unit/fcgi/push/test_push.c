@@ -346,6 +346,37 @@ TEST(bad_windows)
 	stacks_free(s);
 }
 
+/* How a heap is sampled stands beside it, of its instance where it has one. */
+TEST(the_mean_of_samples_is_told)
+{
+	static const struct label two = {"instance", "two"};
+	struct push_window w = {"app", &two, 1, 15 * NS_PER_S, 31 * NS_PER_S};
+	struct push *p = push_new(SLOT, NULL);
+	const struct batch *b = push_batch(p, 0);
+	const char *instance;
+	struct series_desc d;
+	struct label labels[4];
+
+	push_mean(p, 0, &w);
+	CHECK_INT(b->n_blocks, 0);
+	push_mean(p, 524288, &w);
+	w.n_labels = 0;
+	w.until_ns = w.from_ns;
+	push_mean(p, 1, &w);
+	CHECK_INT(b->n_blocks, 2);
+	for (size_t i = 0; i < 2; i++) {
+		batch_series_desc(b, b->blocks[i].series, &d, labels, 4);
+		CHECK_STR(d.name, "memlens_heap_sampling_bytes");
+		CHECK_STR(label_find(d.labels, d.n_labels, "service"), "app");
+		instance = label_find(d.labels, d.n_labels, "instance");
+		CHECK_STR(instance != NULL ? instance : "", i == 0 ? "two"
+		    : "");
+		CHECK_INT(b->blocks[i].slot, i == 0 ? 3 : 1);
+		CHECK_INT(b->blocks[i].last, i == 0 ? 524288 : 1);
+	}
+	push_free(p);
+}
+
 TEST(ids_of_keys)
 {
 	uint8_t a[16], b[16];
@@ -374,6 +405,7 @@ main(void)
 	RUN(a_period_is_settled_too);
 	RUN(more_than_can_be_counted);
 	RUN(bad_windows);
+	RUN(the_mean_of_samples_is_told);
 	RUN(ids_of_keys);
 	return test_done();
 }
