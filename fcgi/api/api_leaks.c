@@ -42,6 +42,7 @@ struct leaks_page {
 	const char *by; /* a type, "resident", "no data" */
 	int64_t sampling; /* bytes between two samples of a heap; 0: not told */
 	bool suspects;  /* may stacks be any? */
+	struct leaks empty; /* of the range's steps, and what began in them */
 };
 
 /* name{service="kv"MORE}, of an instance where one is asked for */
@@ -118,8 +119,7 @@ leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 		e = leaks_select(p, types_of_sample("objects")->name, "",
 		    &objects);
 	leaks_fini(&p->stacks);
-	p->stacks = (struct leaks){0};
-	leaks_steps(&p->stacks, p->from_ns, p->until_ns, p->slot_ns);
+	p->stacks = p->empty;
 	p->stacks.objects = objects;
 	p->stacks.mean = p->sampling > 0 ? (double)p->sampling : LEAKS_MEAN;
 	if (e == NULL)
@@ -143,9 +143,7 @@ leaks_read_resident(struct leaks_page *p, struct store *s)
 		struct selector *selector;
 		bool any = false;
 
-		p->resident = (struct leaks){0};
-		leaks_steps(&p->resident, p->from_ns, p->until_ns,
-		    p->slot_ns);
+		p->resident = p->empty;
 		e = leaks_select(p, p->instance != NULL
 		    ? "memlens_instance_memory_bytes"
 		    : "namedprocess_namegroup_memory_bytes", kinds[i],
@@ -179,6 +177,10 @@ leaks_find(struct leaks_page *p, struct store *s)
 	    : types_of_sample("space")->name; /* in use, of a heap */
 	const struct err *e = leaks_read_sampling(p, s);
 
+	leaks_steps(&p->empty, p->from_ns, p->until_ns, p->slot_ns);
+	if (e == NULL)
+		e = leaks_read_began(&p->empty, s, p->service,
+		    p->instance != NULL);
 	if (e == NULL)
 		e = leaks_read_type(p, s, type);
 	p->by = type;
@@ -216,10 +218,11 @@ leaks_put_trend(struct writer *w, const struct leaks *l,
     const struct leak *k, const struct trend *t)
 {
 	const double *value = k != NULL ? k->value : l->total;
+	size_t restarted = leaks_restarted(l, k);
 	double first = NAN, last = NAN;
 	bool known = t->state != TREND_UNKNOWN;
 
-	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++) {
+	for (size_t i = leaks_since(l, k); i < l->n_steps; i++) {
 		if (!l->has[i])
 			continue;
 		first = isnan(first) ? value[i] : first;
@@ -229,6 +232,12 @@ leaks_put_trend(struct writer *w, const struct leaks *l,
 	leaks_put_real(w, "slope", known ? t->slope : NAN);
 	leaks_put_real(w, "slope_low", known ? t->low : NAN);
 	leaks_put_real(w, "slope_high", known ? t->high : NAN);
+	writer_key(w, "restarted");
+	if (restarted < l->n_steps)
+		writer_seconds(w, l->from_ns + (int64_t)restarted *
+		    l->step_ns);
+	else
+		writer_null(w);
 	leaks_put_real(w, "first", first);
 	leaks_put_real(w, "last", last);
 	leaks_put_real(w, "gained", last - first);
@@ -405,6 +414,11 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 	writer_key(w, "sampling");
 	if (p->sampling > 0)
 		writer_int(w, p->sampling);
+	else
+		writer_null(w);
+	writer_key(w, "lost");
+	if (heap)
+		writer_decimal(w, (int128)llround(p->stacks.lost), 0);
 	else
 		writer_null(w);
 	writer_key_str(w, "unit", p->stacks.last ? p->stacks.unit : "bytes");

@@ -12,9 +12,14 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/intern.h"
+#include "store/model/fact.h"
 
 /* What the daemon calls all that lived before it (memlensd(8)). */
 #define BEFORE "[before MemLens started]"
+/* and what it was not told of */
+#define LOST "[its stack was lost]"
+/* What a program's successor has at most of what it held, soon after. */
+#define RESTARTED_PART 0.25
 
 void
 leaks_steps(struct leaks *l, int64_t from_ns, int64_t until_ns,
@@ -53,7 +58,78 @@ leaks_profile(const struct leaks *l, struct store *s,
 	return store_query_profile(s, &q, p);
 }
 
+/* ---- restarts ---- */
+
+struct leaks_lives {
+	const struct leaks *l;
+	const char *service;
+	bool *began, *goes_on; /* by step */
+};
+
+/* The first step that begins at or behind a time before the end. */
+static size_t
+leaks_step_of(const struct leaks *l, int64_t ns)
+{
+	if (ns <= l->from_ns)
+		return 0;
+	return (size_t)((ns - l->from_ns + l->step_ns - 1) / l->step_ns);
+}
+
+static bool
+leaks_take_process(void *arg, int64_t time_ns, const char *subject,
+    const void *data, size_t n)
+{
+	const struct leaks_lives *v = arg;
+	const struct leaks *l = v->l;
+	struct fact_process f;
+	size_t i;
+
+	if (strcmp(subject, v->service) != 0 ||
+	    !fact_take_process(data, n, &f) || f.started_ns >= l->until_ns)
+		return true;
+	i = leaks_step_of(l, f.started_ns + 1);
+	if (i > 0)
+		v->began[i - 1] = true;
+	for (; i < l->n_steps && l->from_ns + (int64_t)(i + 1) * l->step_ns <=
+	     time_ns; i++)
+		v->goes_on[i] = true;
+	return true;
+}
+
+/* The daemon tells of a process when it has begun, and again while it lives. */
+const struct err *
+leaks_read_began(struct leaks *l, struct store *s, const char *service,
+    bool part)
+{
+	bool goes_on[LEAKS_STEPS] = {false};
+	struct leaks_lives v = {l, service, l->began, goes_on};
+	const struct err *e = store_each_fact(s, FACT_PROCESS, l->from_ns,
+	    l->until_ns, leaks_take_process, &v);
+
+	for (size_t i = 0; i < l->n_steps; i++)
+		l->began[i] = l->began[i] && (part || !goes_on[i]);
+	return e;
+}
+
 /* ---- which stacks ---- */
+
+static bool
+leaks_is_mark(const struct profile_node *node, const char *mark)
+{
+	return node->kind == FRAME_MARK && strcmp(node->name, mark) == 0;
+}
+
+/* What a profile has by such a stack. */
+static double
+leaks_marked(const struct profile *p, const char *mark)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->n_nodes; i++)
+		if (leaks_is_mark(&p->nodes[i], mark))
+			sum += (double)p->nodes[i].self;
+	return sum;
+}
 
 struct leaks_pick {
 	double grown;
@@ -68,16 +144,30 @@ leaks_by_growth(const void *a, const void *b)
 	return (y->grown > x->grown) - (y->grown < x->grown);
 }
 
-/* What a stack of the last profile has more than in the first; of a flow,
- * all it has. */
+/* May what there was at first be another program's? */
+static bool
+leaks_began(const struct leaks *l)
+{
+	for (size_t i = l->anew; i < l->n_steps; i++)
+		if (l->began[i])
+			return true;
+	return false;
+}
+
+/* What a stack of the last profile has more than in the first; of a flow, and
+ * of a program that may be none of the first, all it has.  What is of unknown
+ * stacks has come by a loss, not by itself. */
 static double
 leaks_grown(const struct leaks *l, const struct profile *first,
     const struct map64 *had, const uint64_t *hashes, uint32_t node)
 {
-	uint32_t k = first->kind == SERIES_STOCK ? map64_get(had,
-	    hashes[node]) : INTERN_NONE;
+	const struct profile_node *x = &l->last->nodes[node];
+	uint32_t k = first->kind == SERIES_STOCK && !leaks_began(l)
+	    ? map64_get(had, hashes[node]) : INTERN_NONE;
 
-	return (double)l->last->nodes[node].self -
+	if (leaks_is_mark(x, BEFORE) || leaks_is_mark(x, LOST))
+		return 0;
+	return (double)x->self -
 	    (k == INTERN_NONE ? 0 : (double)first->nodes[k].self);
 }
 
@@ -137,18 +227,6 @@ leaks_end(struct leaks *l, struct store *s, const struct selector *selector,
 
 /* ---- since when ---- */
 
-static double
-leaks_before(const struct profile *p)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < p->n_nodes; i++)
-		if (p->nodes[i].kind == FRAME_MARK &&
-		    strcmp(p->nodes[i].name, BEFORE) == 0)
-			sum += (double)p->nodes[i].self;
-	return sum;
-}
-
 /* Where the daemon has begun within the range, all that lived is one stack
  * since, and that only shrinks: after the last step by which it has grown,
  * stacks are as good as new.  *first becomes what they were then. */
@@ -156,11 +234,11 @@ static const struct err *
 leaks_find_anew(struct leaks *l, struct store *s,
     const struct selector *selector, struct profile **first)
 {
-	double later = leaks_before(l->last);
+	double later = leaks_marked(l->last, BEFORE);
 	size_t at = l->n_steps;
 	const struct err *e = NULL;
 
-	if (later <= leaks_before(*first))
+	if (later <= leaks_marked(*first, BEFORE))
 		return NULL; /* nearly always: nothing more is read */
 	for (size_t i = l->n_steps; e == NULL && i-- > 0;) {
 		struct profile *p = NULL;
@@ -171,7 +249,7 @@ leaks_find_anew(struct leaks *l, struct store *s,
 			profile_free(p);
 			continue;
 		}
-		before = leaks_before(p);
+		before = leaks_marked(p, BEFORE);
 		if (before < later && at < l->n_steps) {
 			l->anew = at;
 			profile_free(p);
@@ -249,6 +327,7 @@ leaks_ends(struct leaks *l, struct store *s, const struct selector *selector)
 		e = leaks_find_anew(l, s, selector, &first);
 	if (e == NULL && l->last != NULL) {
 		memcpy(l->unit, l->last->unit, sizeof(l->unit));
+		l->lost = leaks_marked(l->last, LOST);
 		hashes = stack_list_hashes(l->last);
 		e = hashes == NULL ? err_nomem() : leaks_choose(l, first,
 		    hashes);
@@ -286,25 +365,83 @@ leaks_step(struct leaks *l, const struct map64 *chosen, size_t step,
 	return NULL;
 }
 
+/* What is judged of a stack, or of the total (NULL). */
+static const double *
+leaks_values(const struct leaks *l, const struct leak *k)
+{
+	return k != NULL ? k->value : l->is_metric ? l->least : l->total;
+}
+
+/* The next step with data before (-1) or behind (1) one; n_steps: none. */
+static size_t
+leaks_next(const struct leaks *l, size_t i, int by)
+{
+	do
+		i += (size_t)by;
+	while (i < l->n_steps && !l->has[i]);
+	return i < l->n_steps ? i : l->n_steps;
+}
+
+/* Was the program restarted in this step?  What the step has is of both, unless
+ * it is the last one. */
+static bool
+leaks_falls(const struct leaks *l, const double *value, size_t i)
+{
+	size_t before = leaks_next(l, i, -1), after = leaks_next(l, i, 1);
+
+	if (after == l->n_steps && l->has[i])
+		after = i;
+	return l->began[i] && before < l->n_steps && after < l->n_steps &&
+	    value[before] > 0 &&
+	    value[after] <= value[before] * RESTARTED_PART;
+}
+
+size_t
+leaks_restarted(const struct leaks *l, const struct leak *k)
+{
+	size_t from = k != NULL ? l->anew : 0;
+
+	for (size_t i = l->n_steps; i-- > from;)
+		if (leaks_falls(l, leaks_values(l, k), i))
+			return i;
+	return l->n_steps;
+}
+
+size_t
+leaks_since(const struct leaks *l, const struct leak *k)
+{
+	size_t i = leaks_restarted(l, k), after = leaks_next(l, i, 1);
+
+	if (i == l->n_steps)
+		return k != NULL ? l->anew : 0;
+	return after < l->n_steps ? after : i;
+}
+
 struct trend
 leaks_trend(const struct leaks *l, const struct leak *k)
 {
-	const double *value = k != NULL ? k->value
-	    : l->is_metric ? l->least : l->total;
+	const double *value = leaks_values(l, k);
 	double grain = k != NULL ? k->grain : l->grain;
 	struct trend_point points[LEAKS_STEPS];
+	bool anew[LEAKS_STEPS], fell = false;
 	double load[LEAKS_STEPS];
 	size_t n = 0;
 
 	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++) {
-		if (!l->has[i] || (l->loaded && isnan(l->load[i])))
+		bool falls = leaks_falls(l, value, i);
+
+		fell |= falls;
+		if (!l->has[i] || (l->loaded && isnan(l->load[i])) ||
+		    (falls && leaks_next(l, i, 1) < l->n_steps))
 			continue;
 		load[n] = l->load[i];
+		anew[n] = fell;
+		fell = false;
 		points[n++] = (struct trend_point){(double)i *
 		    (double)l->step_ns / NS_PER_S, value[i]};
 	}
-	return l->loaded ? trend_beside(points, load, n, grain)
-	    : trend_of(points, n, grain);
+	return l->loaded ? trend_beside(points, load, anew, n, grain)
+	    : trend_parts(points, anew, n, grain);
 }
 
 struct trend
@@ -330,13 +467,14 @@ leaks_sum(const struct leaks *l)
 double
 leaks_age(const struct leaks *l, const struct leak *k, bool *at_least)
 {
+	bool fell = leaks_restarted(l, k) < l->n_steps;
 	size_t since = l->n_steps;
 
-	*at_least = true;
-	for (size_t i = l->n_steps; i-- > l->anew;) {
+	*at_least = !fell;
+	for (size_t i = l->n_steps; i-- > leaks_since(l, k);) {
 		if (l->has[i] && k->value[i] <= 0) {
 			/* what it held before may be in that one stack */
-			*at_least = l->anew > 0;
+			*at_least = l->anew > 0 && !fell;
 			break;
 		}
 		if (l->has[i])

@@ -47,11 +47,17 @@ struct leaks {
 	const struct selector *objects;
 	double mean;               /* of their samples; the caller's, too */
 	double grain;              /* of the samples of all; 0: none */
+	/* By leaks_read_began(), before leaks_read(); none without.  Who held
+	 * something before, and holds a quarter of it at most behind it, was
+	 * restarted: what grows is judged by trend_parts(). */
+	bool began[LEAKS_STEPS];
 	/* From this step on stacks are judged: the daemon has begun in the one
 	 * before, and what lived then is one stack since.  0: it has not. */
 	size_t anew;
 	struct leak *all;          /* by slope, the steepest first */
 	size_t n;
+	double lost; /* of last, by stacks that are not known; none of them is
+	              * followed */
 	struct profile *last; /* of the last step with data; NULL: none has */
 	char unit[32];
 };
@@ -59,6 +65,13 @@ struct leaks {
 /* Steps of whole slots over a range. */
 void leaks_steps(struct leaks *l, int64_t from_ns, int64_t until_ns,
     int64_t slot_ns);
+
+/* Sets l->began where a process of the service began in a step, and none that
+ * was there before is told of behind it; with `part`, one of its instances, the
+ * others may be.  A daemon tells of who lives every 64 slots: of what is
+ * younger than that it may be either. */
+const struct err *leaks_read_began(struct leaks *l, struct store *s,
+    const char *service, bool part);
 
 /* Reads profiles of a selector: amounts of a stock; of a flow, what has come
  * since the range began.  leaks_fini() after any outcome. */
@@ -69,6 +82,13 @@ const struct err *leaks_read(struct leaks *l, struct store *s,
 const struct err *leaks_read_metric(struct leaks *l, struct store *s,
     const struct selector *selector);
 void leaks_fini(struct leaks *l);
+
+/* The last step in which the program of a stack, or of the total (NULL), was
+ * restarted; n_steps: in none. */
+size_t leaks_restarted(const struct leaks *l, const struct leak *k);
+
+/* The first step of which the same is judged as what it is now. */
+size_t leaks_since(const struct leaks *l, const struct leak *k);
 
 /* For how long before the range's end a stack has held something all the time,
  * in seconds; *at_least: since all that is known of it in the range. */

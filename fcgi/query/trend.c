@@ -29,6 +29,9 @@
 #define SURER 2
 /* what grows so much slower than it did has come to its end */
 #define LATE_PART 0.1
+#define LIVES_MAX (TREND_POINTS_MAX / TREND_POINTS_MIN + 1)
+/* Of few points a rise is one where it has so much of its rate. */
+#define FEW_PART 0.5
 /* The variance of a walk's slope by all pairs, over that by its two ends. */
 #define WALK_PAIRS 1.2
 
@@ -349,6 +352,100 @@ trend_of(const struct trend_point *points, size_t n, double grain)
 	return of[last].wide;
 }
 
+/* ---- over restarts ---- */
+
+/* The points of one program. */
+struct trend_life {
+	const struct trend_point *p;
+	size_t n;
+	struct trend is;
+};
+
+/* The last one, and those before it that have enough points, by time. */
+static size_t
+trend_lives(const struct trend_point *p, const bool *anew, size_t n,
+    double grain, struct trend_life out[LIVES_MAX])
+{
+	size_t lives = 0, from = 0;
+
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && !anew[i])
+			continue;
+		if (i == n || i - from >= TREND_POINTS_MIN)
+			out[lives++] = (struct trend_life){p + from, i - from,
+			    trend_of(p + from, i - from, grain)};
+		from = i;
+	}
+	return lives;
+}
+
+/* Is it on its way to what one before held, who did not grow so any more? */
+static bool
+trend_refills(const struct trend_life *now, const struct trend_life *before,
+    double grain)
+{
+	size_t late = trend_count(before->n, TREND_PARTS);
+	double most = 0;
+
+	if (before->is.state == TREND_GROWING)
+		return false;
+	for (size_t i = before->n - late; i < before->n; i++)
+		most = fmax(most, before->p[i].y);
+	return now->p[now->n - 1].y <= most && now->is.slope >
+	    trend_part(before->p, before->n, TREND_PARTS, grain).wide.high;
+}
+
+/* May it grow on as one before did? */
+static bool
+trend_goes_on(const struct trend_life *now, const struct trend *before)
+{
+	const struct trend_point *p = now->p, *end = p + now->n - 1;
+
+	if (before->state != TREND_GROWING)
+		return false;
+	if (now->n < TREND_POINTS_MIN)
+		return end->y - p->y >=
+		    before->low * (end->x - p->x) * FEW_PART;
+	return now->is.state == TREND_STEADY &&
+	    before->slope >= now->is.low && before->slope <= now->is.high;
+}
+
+struct trend
+trend_parts(const struct trend_point *points, const bool *anew, size_t n,
+    double grain)
+{
+	struct trend_life lives[LIVES_MAX];
+	const struct trend_life *last;
+	const struct trend *before;
+	struct trend t;
+	size_t k;
+
+	if (n > TREND_POINTS_MAX)
+		n = TREND_POINTS_MAX;
+	if (anew == NULL || n == 0)
+		return trend_of(points, n, grain);
+	k = trend_lives(points, anew, n, grain, lives);
+	last = &lives[k - 1];
+	t = last->is;
+	if (k == 1)
+		return t;
+	for (size_t i = 0; t.state == TREND_GROWING && i + 1 < k; i++)
+		if (trend_refills(last, &lives[i], grain))
+			t.state = TREND_PLATEAU;
+	before = &lives[k - 2].is;
+	if (t.state == TREND_GROWING || t.state == TREND_PLATEAU)
+		return t;
+	if (trend_goes_on(last, before))
+		return *before;
+	if (t.state == TREND_UNKNOWN)
+		t = *before;
+	t.state = before->state == TREND_STEADY ? TREND_STEADY
+	    : TREND_PLATEAU;
+	return t;
+}
+
+/* ---- beside the load ---- */
+
 static int
 trend_by_x(const void *a, const void *b)
 {
@@ -358,28 +455,31 @@ trend_by_x(const void *a, const void *b)
 }
 
 struct trend
-trend_beside(const struct trend_point *points, const double *load, size_t n,
-    double grain)
+trend_beside(const struct trend_point *points, const double *load,
+    const bool *anew, size_t n, double grain)
 {
-	struct trend t = trend_of(points, n, grain), over;
+	struct trend t = trend_parts(points, anew, n, grain), over;
 	struct trend_point p[TREND_POINTS_MAX];
+	size_t steps = 0;
 
 	if (t.state != TREND_GROWING)
 		return t;
 	if (n > TREND_POINTS_MAX)
 		n = TREND_POINTS_MAX;
 	for (size_t i = 1; i < n; i++)
-		p[i - 1] = (struct trend_point){load[i] - load[i - 1],
-		    points[i].y - points[i - 1].y};
-	qsort(p, n - 1, sizeof(*p), trend_by_x);
-	over = trend_slope(p, n - 1);
+		if (anew == NULL || !anew[i])
+			p[steps++] = (struct trend_point){
+			    load[i] - load[i - 1],
+			    points[i].y - points[i - 1].y};
+	qsort(p, steps, sizeof(*p), trend_by_x);
+	over = trend_slope(p, steps);
 	if (over.state != TREND_GROWING)
 		return t; /* it takes no part in what the load does */
 	for (size_t i = 0; i < n; i++)
 		p[i] = (struct trend_point){points[i].x,
 		    points[i].y - over.slope * load[i]};
 	/* what is left of a growth by the load alone is noise */
-	if (trend_of(p, n, grain).slope <= t.slope * LATE_PART)
+	if (trend_parts(p, anew, n, grain).slope <= t.slope * LATE_PART)
 		t.state = TREND_LOAD;
 	return t;
 }

@@ -18,6 +18,7 @@
 #ifndef FCGI_TREND_H
 #define FCGI_TREND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define TREND_POINTS_MIN 6  /* of fewer nothing is said */
@@ -52,11 +53,26 @@ double trend_grain(double size, double mean);
  * is 0 where nothing is sampled. */
 struct trend trend_of(const struct trend_point *points, size_t n, double grain);
 
-/* The same, where load[i] is how busy it was at point i: what follows the load
- * is taken away, by the slope of steps over steps of the load, which a leak
- * does not have even where both grow; what grows no longer then is TREND_LOAD,
- * with the slope over time that it had. */
+/*
+ * The same over restarts: where anew[i] (anew NULL: nowhere), point i is the
+ * first of a new program, which has nothing of what the one before it held.
+ * Each program's points are judged by themselves, and the last one's say it,
+ *
+ *	growing    /| /| /    with the one before: as long as it has too few
+ *	          / |/ |/     points, or does not contradict that one's slope
+ *	plateau     __   _    while it fills what one before held, who did not
+ *	          _/  |_/     grow any more
+ *
+ * but that programs of too few points before it say nothing.
+ */
+struct trend trend_parts(const struct trend_point *points, const bool *anew,
+    size_t n, double grain);
+
+/* trend_parts() where load[i] is how busy it was at point i: what follows the
+ * load is taken away, by the slope of steps over steps of the load, which a
+ * leak does not have even where both grow; what grows no longer then is
+ * TREND_LOAD, with the slope over time that it had. */
 struct trend trend_beside(const struct trend_point *points,
-    const double *load, size_t n, double grain);
+    const double *load, const bool *anew, size_t n, double grain);
 
 #endif

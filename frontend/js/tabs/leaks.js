@@ -69,7 +69,14 @@
       out.push('MemLens began anew at ' + F.dateTime(a.anew) + ': what ' +
         'lived then is one stack since, [before MemLens started], and the ' +
         'others are judged from there on.');
+    const { restarted } = a.heap ? a.total : a.resident;
+    if (restarted) // older recordings do not tell
+      out.push('Its program was restarted at ' + F.dateTime(restarted) +
+        ': what grows is judged since then, and by what the one before did.');
     out.push(...whole(a));
+    if (a.lost > 0)
+      out.push(F.bytes(a.lost) + ' of it came from stacks that MemLens was ' +
+        'not told of: [its stack was lost].');
     if (end)
       out.push('At ' + RATES[end.by] + ' the memory of the ' + end.of + ' (' +
         F.bytes(end.available) + ' left) ends in ' + F.duration(end.seconds) +

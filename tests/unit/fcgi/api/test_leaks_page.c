@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fcgi/api/pages.h"
@@ -16,6 +17,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/batch/batch.h"
+#include "store/model/fact.h"
 #include "store/model/types.h"
 #include "store/store.h"
 #include "tests/unit/test.h"
@@ -30,12 +32,12 @@
 static char dir[] = "/tmp/memlens-test-XXXXXX";
 static struct json_object *answer;
 
-/* The one stack of all that the daemon found. */
+/* The one stack of all that the daemon found, or was not told of. */
 static uint32_t
-before(struct batch *b)
+marked(struct batch *b, const char *mark)
 {
-	struct frame f = {.kind = FRAME_MARK, .name =
-	    "[before MemLens started]", .module = "", .build_id = ""};
+	struct frame f = {.kind = FRAME_MARK, .name = mark, .module = "",
+	    .build_id = ""};
 
 	return batch_node(b, batch_node(b, 0, 0), batch_frame(b, &f));
 }
@@ -197,9 +199,54 @@ fill_anew(struct batch *b, int i)
 	batch_add_profile(b, series, slot, stack(b, "leaks"), i < ANEW
 	    ? leaks(i) : i < ANEW + 5 ? 0 : LEAK * (i - ANEW - 4));
 	if (i >= ANEW)
-		batch_add_profile(b, series, slot, before(b),
-		    leaks(ANEW - 1));
+		batch_add_profile(b, series, slot, marked(b,
+		    "[before MemLens started]"), leaks(ANEW - 1));
 	batch_observe(b, series, slot, 1);
+}
+
+/* A leak beside a cache of 20 MB, in a program that is restarted in slot BACK,
+ * and later loses what the daemon is told of it. */
+#define BACK 163
+#define LOSES 180
+
+static void
+fill_process(struct batch *b, const char *service, int slot, const char *text)
+{
+	batch_add_fact(b, ((int64_t)FIRST + slot) * SLOT_NS, FACT_PROCESS,
+	    service, text, strlen(text));
+}
+
+static void
+fill_back(struct batch *b, const char *name, int i)
+{
+	struct label service = {"service", name};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	uint32_t series = batch_series(b, &use);
+	uint64_t slot = FIRST + (uint64_t)i;
+	int age = i < BACK ? i + 60 : i - BACK;
+	char text[64];
+
+	batch_add_profile(b, series, slot, stack(b, "leaks"), LEAK * age);
+	batch_add_profile(b, series, slot, stack(b, "caches"),
+	    MB * (age < 20 ? age : 20));
+	if (i > LOSES)
+		batch_add_profile(b, series, slot, marked(b,
+		    "[its stack was lost]"), 2 * MB * (i - LOSES));
+	batch_observe(b, series, slot, 1);
+	snprintf(text, sizeof(text), "%d %lld db\t", i < BACK ? 7 : 8,
+	    (long long)((int64_t)FIRST + i - age) * SLOT_NS);
+	if (i % 64 == 0 || i == BACK)
+		fill_process(b, name, i, text);
+}
+
+/* The same beside one that was there before, and goes on. */
+static void
+fill_beside(struct batch *b, int i)
+{
+	fill_back(b, "beside", i);
+	if (i % 64 == 0)
+		fill_process(b, "beside", i, "1 5 main\t");
 }
 
 static void
@@ -224,6 +271,8 @@ fill_slot(struct batch *b, int i)
 	fill_hidden(b, i);
 	fill_told(b, i);
 	fill_anew(b, i);
+	fill_back(b, "back", i);
+	fill_beside(b, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
 	batch_observe(b, series, slot, 1);
@@ -416,6 +465,38 @@ TEST(stacks_are_judged_since_the_daemon_began)
 	CHECK(at("/anew") == NULL);
 }
 
+TEST(a_leak_goes_on_over_a_restart)
+{
+	ask("back", 0);
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	CHECK_STR(text("/suspects/0/stack/1"), "leaks");
+	CHECK(near(number("/suspects/0/slope"), (double)LEAK / 10, 1e-6));
+	CHECK(number("/suspects/0/restarted") == (double)(FIRST + 160) * 10);
+	CHECK(near(number("/suspects/0/gained"), (double)LEAK * 70, 1e-6));
+	CHECK(number("/suspects/0/age") == (SLOTS - 165) * 10);
+	CHECK(!json_object_get_boolean(at("/suspects/0/age_at_least")));
+	CHECK(number("/total/restarted") == (double)(FIRST + 160) * 10);
+	CHECK_STR(text("/total/state"), "growing");
+	ask("back", BACK + 7);
+	CHECK(at("/total/restarted") == NULL);
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	ask("beside", 0); /* who knows whose it was */
+	CHECK(at("/total/restarted") == NULL);
+	ask("anew", 0);
+	CHECK(at("/total/restarted") == NULL);
+}
+
+TEST(what_was_lost_is_told_and_no_suspect)
+{
+	ask("back", 0);
+	CHECK(number("/lost") == (double)(2 * MB * (SLOTS - 3 - LOSES)));
+	CHECK_INT(json_object_array_length(at("/suspects")), 1);
+	ask("db", 0);
+	CHECK(at("/lost") != NULL && number("/lost") == 0);
+	ask("go", 0); /* without a heap */
+	CHECK(at("/lost") == NULL);
+}
+
 TEST(of_one_instance_what_that_has)
 {
 	ask("told", 0);
@@ -497,6 +578,8 @@ main(void)
 	RUN(memory_ends_by_what_does_grow);
 	RUN(the_interval_has_the_error_of_the_samples);
 	RUN(stacks_are_judged_since_the_daemon_began);
+	RUN(a_leak_goes_on_over_a_restart);
+	RUN(what_was_lost_is_told_and_no_suspect);
 	RUN(of_one_instance_what_that_has);
 	RUN(growth_by_the_load_is_no_leak);
 	RUN(the_control_group_ends_before_the_host);

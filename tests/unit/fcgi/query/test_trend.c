@@ -274,12 +274,12 @@ TEST(what_follows_the_load_is_told_from_what_leaks)
 			p[i] = (struct trend_point){i, 500 + leaks * 10 * i +
 			    held * load[i] + 0.01 * noise()};
 		}
-		CHECK_INT(trend_beside(p, load, 48, 0).state, want);
+		CHECK_INT(trend_beside(p, load, NULL, 48, 0).state, want);
 	}
 	/* always as busy: nothing follows */
 	for (int i = 0; i < 48; i++)
 		load[i] = 7;
-	CHECK_INT(trend_beside(p, load, 48, 0).state, TREND_GROWING);
+	CHECK_INT(trend_beside(p, load, NULL, 48, 0).state, TREND_GROWING);
 }
 
 /* ---- a leak that is known by samples ---- */
@@ -413,6 +413,154 @@ TEST(a_grain_is_the_variance_over_the_amount)
 	CHECK(trend_grain(100 * MEAN, MEAN) < 1e-30);
 }
 
+/* ---- over restarts ---- */
+
+/* A stock of a program that was restarted at points `at` (-1: was not), by its
+ * age in points, and whether it grows. */
+static double leaks_on(int age) { return 10 * age; }
+static double fills_up(int age) { return age < 8 ? 25 * age : 200; }
+static double fills_leaking(int age)
+{
+	return (age < 8 ? 25 * age : 200) + 6 * age;
+}
+static double stands(int age) { return age > 0 ? 60 : 50; }
+
+static const struct lives {
+	double (*fn)(int age);
+	int at[3];
+	bool grows;
+	double slope; /* 0: not looked at */
+} over[] = {
+    /* in the first part, in the middle, in the last part */
+    {leaks_on, {3, -1, -1}, true, 10},
+    {leaks_on, {8, -1, -1}, true, 10},
+    {leaks_on, {16, -1, -1}, true, 10},
+    {leaks_on, {24, -1, -1}, true, 10},
+    {leaks_on, {32, -1, -1}, true, 10},
+    {leaks_on, {40, -1, -1}, true, 10},
+    {leaks_on, {45, -1, -1}, true, 10},
+    {leaks_on, {47, -1, -1}, true, 10},
+    {leaks_on, {16, 32, -1}, true, 10},
+    {leaks_on, {30, 44, -1}, true, 10},
+    {leaks_on, {12, 24, 36}, true, 10},
+    /* which fills after each of them */
+    {fills_up, {20, -1, -1}, false, 0},
+    {fills_up, {41, -1, -1}, false, 0}, /* fills now */
+    {fills_up, {45, -1, -1}, false, 0},
+    {fills_up, {15, 30, -1}, false, 0},
+    {fills_up, {30, 42, -1}, false, 0},
+    {fills_up, {26, 33, 41}, false, 0}, /* was not full again */
+    /* and one beside a leak */
+    {fills_leaking, {16, -1, -1}, true, 6},
+    {fills_leaking, {28, -1, -1}, true, 6},
+    {stands, {24, -1, -1}, false, 0},
+    {stands, {44, -1, -1}, false, 0}};
+
+static size_t
+live(const struct lives *k, struct trend_point *p, bool *anew)
+{
+	int born = 0;
+
+	for (int i = 0; i < 48; i++) {
+		anew[i] = i == k->at[0] || i == k->at[1] || i == k->at[2];
+		if (anew[i])
+			born = i;
+		p[i] = (struct trend_point){i, k->fn(i - born) +
+		    0.5 * noise()};
+	}
+	return 48;
+}
+
+TEST(what_grows_does_so_over_restarts)
+{
+	for (size_t i = 0; i < sizeof(over) / sizeof(over[0]); i++) {
+		int wrong = 0;
+		double slope = 0;
+
+		for (int round = 0; round < 100; round++) {
+			struct trend_point p[48];
+			bool anew[48];
+			struct trend t = trend_parts(p, anew,
+			    live(&over[i], p, anew), 0);
+
+			wrong += (t.state == TREND_GROWING) !=
+			    over[i].grows;
+			slope += t.slope / 100;
+		}
+		if (wrong > 2)
+			fprintf(stderr, "lives %zu: %d of 100\n", i, wrong);
+		CHECK(wrong <= 2);
+		CHECK(over[i].slope == 0 ||
+		    fabs(slope / over[i].slope - 1) < 0.15);
+	}
+}
+
+/* A new program without the leak, one whose cache is larger, one that grows
+ * before its cache is full as it always did, and what nobody can tell. */
+TEST(a_new_program_may_be_another)
+{
+	struct trend_point p[48];
+	bool anew[48];
+
+	for (int i = 0; i < 48; i++) {
+		anew[i] = i == 30;
+		p[i] = (struct trend_point){i, i < 30 ? 10 * i : 40 +
+		    0.1 * noise()};
+	}
+	CHECK_INT(trend_parts(p, anew, 48, 0).state, TREND_PLATEAU);
+	CHECK_INT(trend_parts(p, anew, 33, 0).state, TREND_PLATEAU);
+	CHECK_INT(trend_parts(p, anew, 31, 0).state, TREND_GROWING);
+	for (int i = 0; i < 48; i++)
+		p[i].y = (i < 30 ? fills_up(i) : 25 * (i - 30)) + noise();
+	CHECK_INT(trend_parts(p, anew, 37, 0).state, TREND_PLATEAU);
+	CHECK_INT(trend_parts(p, anew, 48, 0).state, TREND_GROWING);
+	for (int i = 0; i < 48; i++)
+		anew[i] = i % 4 == 0;
+	CHECK_INT(trend_parts(p, anew, 48, 0).state, TREND_UNKNOWN);
+	CHECK_INT(trend_parts(p, anew, 0, 0).state, TREND_UNKNOWN);
+}
+
+/* Without a restart it is trend_of(). */
+TEST(one_program_is_all)
+{
+	static const bool never[48];
+	struct trend_point p[48];
+
+	for (int round = 0; round < 50; round++) {
+		struct trend a, b;
+
+		for (int i = 0; i < 48; i++)
+			p[i] = (struct trend_point){i, round % 5 * i +
+			    40 * noise()};
+		a = trend_of(p, 48, 3);
+		b = trend_parts(p, round % 2 ? never : NULL, 48, 3);
+		CHECK(a.state == b.state && a.slope == b.slope &&
+		    a.low == b.low && a.high == b.high);
+	}
+}
+
+/* A step over a restart is none of the load's. */
+TEST(what_follows_the_load_does_so_over_restarts)
+{
+	struct trend_point p[48];
+	bool anew[48];
+	double load[48];
+
+	for (int round = 0; round < 50; round++) {
+		double leaks = round % 2;
+
+		for (int i = 0; i < 48; i++) {
+			anew[i] = i == 20;
+			load[i] = 100 + 2 * (i % 20) + 3 * noise();
+			p[i] = (struct trend_point){i, leaks * 10 * (i < 20 ? i
+			    : i - 20) + 3 * (load[i] - 100) +
+			    0.01 * noise()};
+		}
+		CHECK_INT(trend_beside(p, load, anew, 40, 0).state, leaks > 0
+		    ? TREND_GROWING : TREND_LOAD);
+	}
+}
+
 int
 main(void)
 {
@@ -425,5 +573,9 @@ main(void)
 	RUN(what_follows_the_load_is_told_from_what_leaks);
 	RUN(the_interval_of_a_sampled_leak_holds_the_truth);
 	RUN(a_grain_is_the_variance_over_the_amount);
+	RUN(what_grows_does_so_over_restarts);
+	RUN(a_new_program_may_be_another);
+	RUN(one_program_is_all);
+	RUN(what_follows_the_load_does_so_over_restarts);
 	return test_done();
 }
