@@ -55,7 +55,9 @@ enum unwind_kind {
 	UNWIND_SIGNAL, /* the kernel's signal frame is at sp */
 	UNWIND_STOP,   /* the thread began here */
 	UNWIND_UNSUPPORTED,
-	UNWIND_GO,     /* by bp, which may lead to another stack */
+	UNWIND_GO,     /* by bp, which may lead to another stack; a leaf by
+	                * sp + 8 cfa, where cfa is not 0: it may have no
+	                * frame, or not yet */
 	UNWIND_R10,    /* r10 + 8 cfa, which only a leaf's is known: where a
 	                * function aligns its stack */
 	UNWIND_DI,     /* sp + 8 cfa; the return address is in rdi, which only a

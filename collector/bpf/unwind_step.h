@@ -140,9 +140,9 @@ unwind_by_pointer(struct unwind_state *s)
 }
 
 /*
- * Go keeps frame pointers in all of its code.  Where the runtime leaves a
- * goroutine's stack for its thread's, for a garbage collection or to ask the
- * vDSO for the time, bp is that of the goroutine still: its stack lies
+ * Go's callers have frame pointers in all of its code.  Where the runtime
+ * leaves a goroutine's stack for its thread's, for a garbage collection or to
+ * ask the vDSO for the time, bp is that of the goroutine still: its stack lies
  * anywhere.
  */
 UNWIND_INLINE int
@@ -176,7 +176,7 @@ unwind_cfa(struct unwind_state *s, __u32 kind, __u64 n)
 {
 	__u64 at, cfa = 0;
 
-	if (kind == UNWIND_SP)
+	if (kind == UNWIND_SP || kind == UNWIND_GO)
 		return s->sp + 8 * n;
 	if (kind == UNWIND_SP_FAR)
 		return s->sp + 8 * (n + UNWIND_CFA_FAR);
@@ -227,6 +227,14 @@ unwind_by_di(struct unwind_state *s, __u64 n)
 	return unwind_arrive(s, s->di);
 }
 
+/* Does the rule go by bp?  Callers have a frame, and so have leaves whose depth
+ * is not known. */
+UNWIND_INLINE bool
+unwind_is_by_frame(const struct unwind_state *s, struct unwind_rule rule)
+{
+	return rule.kind == UNWIND_GO && (s->is_caller || rule.cfa == 0);
+}
+
 UNWIND_INLINE int
 unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 {
@@ -236,13 +244,16 @@ unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 		return 1;
 	if (rule.kind == UNWIND_SIGNAL)
 		return unwind_signal(s);
-	if (rule.kind == UNWIND_GO)
+	if (unwind_is_by_frame(s, rule))
 		return unwind_go(s);
 	if (rule.kind == UNWIND_DI)
 		return unwind_by_di(s, rule.cfa);
 	cfa = unwind_cfa(s, rule.kind, rule.cfa);
 	if (s->error != BROKEN_NOT)
 		return 1;
+	/* The frame is there, whatever has made it. */
+	if (rule.kind == UNWIND_GO && s->bp == cfa - 16)
+		rule.bp = 2;
 	return unwind_return(s, cfa, rule.bp);
 }
 

@@ -113,21 +113,6 @@ bool elf_find_context(const struct elf *e, uint64_t low, uint64_t high,
 bool elf_context(const struct elf *e, uint64_t vaddr, struct elf_symbol *out);
 
 /*
- * Go's code, by the table of its functions: [low, high) and, in it, by rising
- * address, the functions of its runtime at which a stack begins.  False when
- * the file has none.
- */
-#define ELF_GO_ROOTS 8
-
-struct elf_go {
-	uint64_t low, high;
-	struct elf_symbol roots[ELF_GO_ROOTS];
-	size_t n;
-};
-
-bool elf_find_go(const struct elf *e, struct elf_go *out);
-
-/*
  * The addresses of the entries in .eh_frame of the functions that begin from
  * low to high, of a few before and of the next one, by the index; at most
  * `max`.  Returns their number, 0 when there is no index.

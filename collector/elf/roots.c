@@ -1,6 +1,6 @@
 /*
- * Roots are found by the table of Go's functions, or by their bytes, which
- * debuggers know them by, too.
+ * Roots beside Go's are found by their bytes, which debuggers know them by,
+ * too.
  */
 #include "collector/elf/roots.h"
 
@@ -8,13 +8,41 @@
 #include <string.h>
 
 #include "collector/elf/elf_private.h"
+#include "collector/elf/go_rows.h"
+
+#define ROOTS_FIRST 64 /* room at first */
+
+static bool
+roots_put(struct roots *r, uint32_t pc, const struct unwind_row *row)
+{
+	size_t cap = r->cap != 0 ? r->cap * 2 : ROOTS_FIRST;
+	struct unwind_row *p;
+
+	if (r->n == r->max && r->status == EHFRAME_OK)
+		r->status = EHFRAME_TOO_BIG;
+	if (r->status != EHFRAME_OK)
+		return false;
+	if (r->n == r->cap) {
+		p = realloc(r->rows, cap * sizeof(*p));
+		if (p == NULL) {
+			r->status = EHFRAME_NO_MEMORY;
+			return false;
+		}
+		r->rows = p;
+		r->cap = cap;
+	}
+	r->rows[r->n] = *row;
+	r->rows[r->n++].pc = pc;
+	return true;
+}
 
 static void
 roots_add(struct roots *r, uint64_t pc, uint8_t kind)
 {
-	if (r->n < ROOTS_MAX && pc <= UINT32_MAX)
-		r->rows[r->n++] = (struct unwind_row){.pc = (uint32_t)pc,
-		    .kind = kind};
+	struct unwind_row row = {.kind = kind};
+
+	if (pc <= UINT32_MAX)
+		roots_put(r, (uint32_t)pc, &row);
 }
 
 /* A range whose root it is, and behind it what was there. */
@@ -25,22 +53,57 @@ roots_stop(struct roots *r, uint64_t from, uint64_t to, uint8_t behind)
 	roots_add(r, to, behind);
 }
 
-/* Go's code and, in it, the functions that begin its runtime's stacks. */
-static void
-roots_of_go(const struct elf *e, struct roots *r)
-{
-	struct elf_go go;
-	uint64_t from, to;
+/* Go's code, and the part of it that is wanted: addresses, and offsets. */
+struct roots_go {
+	struct roots *out;
+	uint64_t address;         /* of the code */
+	uint64_t from, low, high; /* offsets: of the code, of the part */
+};
 
-	if (!elf_find_go(e, &go) || !elf_offset(e, go.low, &from))
-		return;
-	roots_add(r, from, UNWIND_GO);
-	for (size_t i = 0; i < go.n; i++)
-		if (elf_offset(e, go.roots[i].entry, &from))
-			roots_stop(r, from, from + go.roots[i].size,
-			    UNWIND_GO);
-	if (elf_offset(e, go.high - 1, &to))
-		roots_add(r, to + 1, UNWIND_NONE);
+static bool
+same_rule(const struct unwind_row *a, const struct unwind_row *b)
+{
+	return a->kind == b->kind && a->cfa == b->cfa && a->bp == b->bp;
+}
+
+static bool
+roots_take_go(void *arg, uint64_t vaddr, const struct unwind_row *row)
+{
+	const struct roots_go *g = arg;
+	struct roots *r = g->out;
+	uint64_t pc = vaddr - g->address + g->from;
+
+	if (vaddr < g->address || pc < g->low)
+		pc = g->low; /* of what is before, the last one serves */
+	if (pc >= g->high)
+		return false;
+	if (r->n > 0 && r->rows[r->n - 1].pc > pc)
+		return true;
+	if (r->n > 0 && r->rows[r->n - 1].pc == pc)
+		r->n--;
+	return (r->n > 0 && same_rule(&r->rows[r->n - 1], row)) ||
+	    roots_put(r, (uint32_t)pc, row);
+}
+
+/* False when the file has none: it may have other roots then. */
+static bool
+roots_of_go(const struct elf *e, uint32_t low, uint32_t high,
+    struct roots *r)
+{
+	struct roots_go g = {.out = r, .low = low, .high = high};
+	uint64_t end, last;
+
+	if (!go_code(e, &g.address, &end) ||
+	    !elf_offset(e, g.address, &g.from) ||
+	    !elf_offset(e, end - 1, &last) ||
+	    last - g.from != end - 1 - g.address)
+		return false;
+	if (g.low < g.from)
+		g.low = g.from;
+	if (g.low < g.high)
+		go_rows(e, g.low - g.from + g.address,
+		    g.high - g.from + g.address, roots_take_go, &g);
+	return true;
 }
 
 /* What the function of makecontext() returns to: the first byte of code that
@@ -161,16 +224,17 @@ roots_cut(struct roots *r, uint32_t low, uint32_t high)
 }
 
 void
-roots_find(const struct elf *e, uint32_t low, uint32_t high, struct roots *out)
+roots_find(const struct elf *e, uint32_t low, uint32_t high, size_t max_rows,
+    struct roots *out)
 {
-	out->n = 0;
-	roots_of_go(e, out);
-	if (out->n == 0) {
-		roots_of_musl(e, out);
-		roots_of_loader(e, out);
-		roots_of_contexts(e, low, high, out);
-	}
-	qsort(out->rows, out->n, sizeof(out->rows[0]), roots_compare);
+	*out = (struct roots){.max = max_rows};
+	if (roots_of_go(e, low, high, out))
+		return;
+	roots_of_musl(e, out);
+	roots_of_loader(e, out);
+	roots_of_contexts(e, low, high, out);
+	if (out->n > 0)
+		qsort(out->rows, out->n, sizeof(out->rows[0]), roots_compare);
 	roots_cut(out, low, high);
 }
 
@@ -192,8 +256,8 @@ roots_merge(const struct roots *r, struct ehframe_rows *rows, size_t max_rows)
 	size_t i = 0, k = 0, n = 0, max = rows->n + r->n;
 	struct unwind_row *out, now;
 
-	if (r->n == 0)
-		return EHFRAME_OK;
+	if (r->status != EHFRAME_OK || r->n == 0)
+		return r->status;
 	out = calloc(max, sizeof(*out));
 	if (out == NULL)
 		return EHFRAME_NO_MEMORY;
@@ -209,8 +273,7 @@ roots_merge(const struct roots *r, struct ehframe_rows *rows, size_t max_rows)
 		now = *merge_choose(i > 0 ? &rows->rows[i - 1] : NULL,
 		    k > 0 ? &r->rows[k - 1] : NULL);
 		now.pc = pc;
-		if (n == 0 || out[n - 1].kind != now.kind ||
-		    out[n - 1].cfa != now.cfa || out[n - 1].bp != now.bp)
+		if (n == 0 || !same_rule(&out[n - 1], &now))
 			out[n++] = now;
 	}
 	if (n > max_rows) {

@@ -1,8 +1,7 @@
 /*
  * Rules that no .eh_frame tells, of code that is known by what it is:
  *
- *	Go's code          frame pointers, across the stacks that it changes
- *	Go's runtime       where its own stacks begin: mstart, mcall, ...
+ *	Go's code          go_rows.h
  *	makecontext()      the code that its function returns to
  *	musl's start code  what calls main()
  *	glibc's loader     its first instructions
@@ -16,21 +15,22 @@
 #include "collector/elf/ehframe.h"
 #include "collector/elf/elf.h"
 
-#define ROOTS_MAX 32
-
 /* By rising pc; each holds up to the next one.  UNWIND_STOP holds in any case,
  * UNWIND_GO where .eh_frame has no row, UNWIND_NONE changes nothing. */
 struct roots {
-	struct unwind_row rows[ROOTS_MAX];
-	size_t n;
+	struct unwind_row *rows; /* free() */
+	size_t n, cap, max;
+	enum ehframe_status status;
 };
 
-/* Those of the code that is in the file at offsets from low to high - 1. */
+/* Those of the code that is in the file at offsets from low to high - 1, at
+ * most max_rows: an error is kept in the result. */
 void roots_find(const struct elf *e, uint32_t low, uint32_t high,
-    struct roots *out);
+    size_t max_rows, struct roots *out);
 
-/* Adds them to rows of that code.  Errors: EHFRAME_TOO_BIG for more than
- * max_rows, EHFRAME_NO_MEMORY; *rows is as it was then. */
+/* Adds them to rows of that code.  Errors: that of roots_find(),
+ * EHFRAME_TOO_BIG for more than max_rows, EHFRAME_NO_MEMORY; *rows is as it
+ * was then. */
 enum ehframe_status roots_merge(const struct roots *r,
     struct ehframe_rows *rows, size_t max_rows);
 

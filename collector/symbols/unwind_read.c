@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/elf/go_rows.h"
 #include "collector/elf/roots.h"
 
 #define CODE_MAX 16      /* executable segments */
@@ -75,7 +76,8 @@ section_need(void *arg, size_t at, size_t n)
 
 /* The file's code by regions. */
 static void
-unwind_set_code(struct unwind_code *c, const struct ehframe_input *in)
+unwind_set_code(struct unwind_code *c, const struct ehframe_input *in,
+    bool go)
 {
 	uint64_t low = UINT64_MAX, high = 0, end;
 	size_t i;
@@ -93,7 +95,7 @@ unwind_set_code(struct unwind_code *c, const struct ehframe_input *in)
 	if (low >= high)
 		return;
 	c->base = (uint32_t)low;
-	c->shift = in->exact && in->size <= SMALL_BYTES ? 31 :
+	c->shift = in->exact && in->size <= SMALL_BYTES && !go ? 31 :
 	    UNWIND_REGION_SHIFT;
 	while (c->shift < 31 && (high - low - 1) >> c->shift >=
 	    UNWIND_REGIONS_FILE)
@@ -163,12 +165,17 @@ static enum elf_status
 unwind_add_roots(const struct ehframe_input *in, const struct elf *e,
     size_t max_rows, struct unwind_file *out)
 {
+	uint64_t end = out->code.base +
+	    ((uint64_t)out->code.n << out->code.shift);
 	struct roots roots;
 	enum ehframe_status status;
 
+	if (in->high != 0)
+		end = in->high;
 	roots_find(e, in->high != 0 ? in->low : out->code.base,
-	    in->high != 0 ? in->high : UINT32_MAX, &roots);
+	    end < UINT32_MAX ? (uint32_t)end : UINT32_MAX, max_rows, &roots);
 	status = roots_merge(&roots, &out->rows, max_rows);
+	free(roots.rows);
 	if (status != EHFRAME_OK) {
 		free(out->rows.rows);
 		out->rows = (struct ehframe_rows){0};
@@ -198,7 +205,7 @@ unwind_read_rows(const struct elf_input *file, const struct elf *e,
 		segments[i] = (struct ehframe_segment){
 		    .vaddr = code[i].vaddr, .offset = code[i].offset,
 		    .size = code[i].size};
-	unwind_set_code(&out->code, &in);
+	unwind_set_code(&out->code, &in, go_has_depths(e));
 	if (out->code.n == 0)
 		return ELF_OK;
 	if (offset != UNWIND_READ_ALL && out->code.n > 1) {

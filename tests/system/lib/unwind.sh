@@ -7,7 +7,7 @@ begun='};(_start|[^;]*0x[0-9a-f]*;[^;]*libc[^;]*;|[^;]*(clone|libc)[^;]*;[^;]*(s
 # so many of 100 begin there: before that, its tables were made
 settled_percent=80
 settled() {
-	grep -F " $2 {" "$1" | awk -v s="$2" -v begun="$begun" \
+	grep -aF " $2 {" "$1" | awk -v s="$2" -v begun="$begun" \
 		-v percent=$settled_percent '
 		/^stack / && $3 == s {
 			line[++n] = $0

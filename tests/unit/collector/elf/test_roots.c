@@ -9,6 +9,7 @@
 #include "tests/unit/collector/elf/bytes.h"
 
 #define SPAN 400u
+#define ROOTS 32 /* at most */
 
 static uint32_t seed = 2463534242u;
 
@@ -65,14 +66,14 @@ TEST(merged_as_at_every_offset)
 {
 	static const uint8_t of_rows[] = {UNWIND_NONE, UNWIND_SP, UNWIND_BP},
 	    of_roots[] = {UNWIND_NONE, UNWIND_STOP, UNWIND_GO};
-	struct unwind_row was[40];
+	struct unwind_row was[40], roots[ROOTS];
 	struct ehframe_rows rows;
-	struct roots r;
+	struct roots r = {.rows = roots};
 	size_t n;
 
 	for (int round = 0; round < 2000; round++) {
 		n = draw_rows(was, round % 41, of_rows, 3);
-		r.n = draw_rows(r.rows, round % ROOTS_MAX, of_roots, 3);
+		r.n = draw_rows(r.rows, round % ROOTS, of_roots, 3);
 		rows = (struct ehframe_rows){.n = n,
 		    .rows = malloc(n * sizeof(was[0]) + 1)};
 		memcpy(rows.rows, was, n * sizeof(was[0]));
@@ -126,14 +127,20 @@ make_file(uint8_t *p)
 		memcpy(p + CODE + musl[i].at, musl[i].bytes, musl[i].n);
 }
 
+/* *r is valid until the next one. */
 static void
 find(uint8_t *file, uint32_t low, uint32_t high, struct roots *r)
 {
+	static struct unwind_row rows[ROOTS];
 	struct bytes b = {file, SIZE};
 	struct elf *e;
 
 	CHECK_INT(open_bytes(&e, &b), ELF_OK);
-	roots_find(e, low, high, r);
+	roots_find(e, low, high, ROOTS, r);
+	if (r->n > 0)
+		memcpy(rows, r->rows, r->n * sizeof(rows[0]));
+	free(r->rows);
+	r->rows = rows;
 	elf_close(e);
 }
 

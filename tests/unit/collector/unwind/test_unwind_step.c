@@ -24,6 +24,8 @@ static const struct unwind_row made[] = {
     {0x1800, 0, UNWIND_NONE, 0},
     {0x1900, 0, UNWIND_SP, 0},       /* CFA == sp: nonsense */
     {0x1a00, 0, UNWIND_GO, 0},
+    {0x1a40, 3, UNWIND_GO, 0},       /* a leaf: sp + 24 */
+    {0x1a80, 3, UNWIND_GO, 2},
     {0x1b00, 0, UNWIND_R10, 0},
     {0x1c00, 0, UNWIND_DI, 0},
     {0x1c80, 1, UNWIND_DI, 0},
@@ -331,6 +333,39 @@ TEST(go_changes_stacks)
 	s.bp = 0x1000;
 	CHECK_INT(unwind_step(&s), 1);
 	CHECK_INT(s.error, BROKEN_UNREADABLE);
+}
+
+/* One without a frame has its caller's bp; in one with a frame bp may be any
+ * number; a frame may have been made for it by its caller (duffcopy). */
+TEST(go_leaf_by_its_depth)
+{
+	struct unwind_state s = begin(AT(0x1a50));
+
+	set(STACK + 64 + 16, AT(0x1a60));
+	set(B, STACK + 256);
+	set(R, AT(0x1a70));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1a60));
+	CHECK_INT(s.sp, STACK + 64 + 24);
+	CHECK_INT(s.bp, B);
+	CHECK_INT(unwind_step(&s), 0); /* a caller, by its frame */
+	CHECK_INT(s.ip, AT(0x1a70));
+	CHECK_INT(s.sp, R + 8);
+	CHECK_INT(s.bp, STACK + 256);
+	s = begin(AT(0x1a90));
+	s.bp = 17;
+	set(STACK + 64 + 8, B);
+	set(STACK + 64 + 16, AT(0x1a60));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1a60));
+	CHECK_INT(s.bp, B);
+	s = begin(AT(0x1a50));
+	s.bp = STACK + 64 + 8;
+	set(STACK + 64 + 8, B);
+	set(STACK + 64 + 16, AT(0x1a60));
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1a60));
+	CHECK_INT(s.bp, B);
 }
 
 /* The mapping before the last one is found again without a search, with what
@@ -692,6 +727,7 @@ main(void)
 	RUN(a_leaf_in_no_known_mapping_has_callers);
 	RUN(a_jit_with_a_zero_frame_pointer_is_not_whole);
 	RUN(go_changes_stacks);
+	RUN(go_leaf_by_its_depth);
 	RUN(two_mappings_in_turn);
 	RUN(the_clock_of_a_region_goes_in_steps);
 	RUN(gaps_are_guessed);
