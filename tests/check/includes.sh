@@ -22,6 +22,7 @@ store/file: store store/batch store/model store/base
 store/journal: store/file store/batch store/model store/base
 store/check: store/journal store/file store/batch store/model store/base
 store/read: store store/journal store/file store/batch store/model store/base
+store/profile: store/read store/file store/model store/base
 store/seal: store/journal store/file store/batch store/model store/base
 store/write: store/seal store store/check store/journal store/file
 	store/batch store/model store/base

@@ -52,13 +52,9 @@ store/journal/open_ahead.c: openspan.h
 store/model/selector.c: series.h
 store/read/missing.c: reader.h
 store/read/plan.c: reader.h
-store/read/profile_finish.c: reader.h
-store/read/profile_function.c: reader.h
-store/read/profile_tree.c: reader.h
 store/read/query_histogram.c: store/store.h
 store/read/query_facts.c: store/store.h
 store/read/query_metric.c: store/store.h
-store/read/query_profile.c: store/store.h
 store/read/query_scratch.c: reader.h
 store/read/query_services.c: store/store.h
 store/read/query_totals.c: store/store.h

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "store/read/reader.h"
+#include "store/profile/profile.h"
 
 /* Has a frame above a node, or its own, the name?  *own: its own has. */
 static bool

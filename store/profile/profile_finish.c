@@ -2,7 +2,7 @@
  * What is done to a tree once it is there: the rounding of a stock's means.
  */
 #include "store/model/mean.h"
-#include "store/read/reader.h"
+#include "store/profile/profile.h"
 
 /*
  * Node by node in pre-order, each gets what the rounded sum of all nodes up
