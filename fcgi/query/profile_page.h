@@ -15,6 +15,7 @@
 
 struct context;
 struct err;
+struct profile_taker;
 struct request;
 struct response;
 
@@ -46,6 +47,7 @@ struct profile_page {
 	int128 measured; /* all of it as it was sampled */
 	bool by_module;  /* set before: frames of each module apart */
 	bool calibrate;  /* amounts are scaled to what the kernel counted */
+	const struct profile_taker *taker; /* or NULL */
 };
 
 /*
@@ -67,11 +69,28 @@ void profile_page_widen(struct profile_page *page, struct response *rs);
 const struct err *profile_page_init_whole(struct profile_page *page,
     struct context *c, const struct request *rq, struct response *rs);
 
+/* The same for who needs no tree: take() asks the store itself, and what that
+ * answers, which may be the root alone, is *out. */
+struct profile_taker {
+	const struct err *(*take)(void *arg, const struct profile_page *page,
+	    const struct profile_query *q, struct profile **out);
+	void *arg;
+};
+const struct err *profile_page_init_taken(struct profile_page *page,
+    struct context *c, const struct request *rq, struct response *rs,
+    const struct profile_taker *taker);
+
 struct writer;
 
 /* Members of an open object: what the answer covers, its amounts and their
  * unit. */
 void profile_page_put(struct writer *w, const struct profile_page *page);
+
+/* Who measures it: of a sum, its first part; from whose records it is made, or
+ * NULL; and is it taken from a threshold on? */
+const char *profile_page_source(const struct profile_page *page);
+const char *profile_page_records(const struct profile_page *page);
+bool profile_page_has_threshold(const struct profile_page *page);
 
 /* The samples of what is shown; false where they are not known. */
 bool profile_page_samples(const struct profile_page *page,

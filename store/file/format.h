@@ -96,7 +96,7 @@
  *	           one before and the increase), ns as above
  *	profile    observations, bytes of entries
  *	histogram  count, -min, max, sum, bytes of entries
- *             Columns are in block.c above column_put().
+ *             Columns are in column.h.
  * entries     (key, value) with rising keys, one byte each where both are
  *             small: high nibble = key - previous key - 1, low nibble =
  *             value - 1; 15 in a nibble: a varint of the rest minus 15
