@@ -400,6 +400,26 @@ const struct err *store_query_profile_largest(struct store *s,
 void profile_free(struct profile *p);
 
 /*
+ * The tree of a flow node by node, for who keeps none of it: a node comes
+ * before what is below it, the children of one in no order.  take() is given
+ * the same number for the same name, below that of begin(); names and modules
+ * live until the next call with the store.  False: out of memory.  *out has
+ * the root alone, and all is its own.  Of a stock, whose means are rounded by
+ * the tree, nothing is given, and *out is the tree.  A split says nothing
+ * here.
+ */
+struct profile_each {
+	bool (*begin)(void *arg, uint32_t n_names);
+	bool (*take)(void *arg, const struct profile_node *node, uint32_t name,
+	    const struct profile_samples *samples); /* NULL: as of *out */
+	void *arg;
+};
+
+const struct err *store_query_each(struct store *s,
+    const struct profile_query *q, const struct profile_each *each,
+    struct profile **out);
+
+/*
  * What one function has of a profile, as a tree of it would add up to, without
  * the tree: `self` of the stacks that end in a frame of its name, `total` of
  * those that have one anywhere.  Of a flow: means are rounded by the tree

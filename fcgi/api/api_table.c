@@ -175,6 +175,7 @@ table_put_row(struct writer *w, const struct table *t,
 
 /* What is asked about a profile, and what is made of it. */
 struct table_ask {
+	const struct request *rq;
 	size_t order; /* of table_orders[] */
 	int64_t limit, placed;
 	struct table_time time;
@@ -184,9 +185,9 @@ struct table_ask {
 };
 
 static const struct err *
-table_ask_parse(struct table_ask *a, const struct request *rq,
-    const struct profile_page *page)
+table_ask_parse(struct table_ask *a, const struct profile_page *page)
 {
+	const struct request *rq = a->rq;
 	const char *search = request_text(rq, "search");
 	const struct err *e;
 
@@ -201,11 +202,51 @@ table_ask_parse(struct table_ask *a, const struct request *rq,
 	    ? search_new(&a->search, search) : NULL;
 }
 
+static struct table_choice
+table_ask_choice(const struct table_ask *a)
+{
+	return (struct table_choice){(enum table_order)(a->order % 3),
+	    a->order >= 3, (size_t)a->limit, a->search};
+}
+
+/* Of all stacks as they are no tree is needed, of which a table takes more
+ * memory than all that it is read from. */
+static const struct err *
+table_ask_sums(struct table_ask *a, const struct profile_page *page,
+    const struct profile_query *q, struct profile **out)
+{
+	struct table_sums *sums = table_sums_new();
+	const struct profile_each each = {table_sums_begin, table_sums_take,
+	    sums};
+	const struct table_choice choice = table_ask_choice(a);
+	const struct err *e = sums == NULL ? err_nomem()
+	    : store_query_each(page->store, q, &each, out);
+
+	if (e == NULL && (*out)->kind != SERIES_STOCK)
+		e = table_of_sums_first(&a->table, sums, *out, &choice);
+	table_sums_free(sums);
+	return e;
+}
+
+static const struct err *
+table_ask_take(void *ask, const struct profile_page *page,
+    const struct profile_query *q, struct profile **out)
+{
+	const struct flame_options *o = &page->options;
+	struct table_ask *a = ask;
+	const struct err *e = table_ask_parse(a, page);
+
+	if (e != NULL)
+		return e;
+	return a->search != NULL || o->focus != NULL || o->ignore != NULL ||
+	    o->by_module ? store_query_profile(page->store, q, out)
+	    : table_ask_sums(a, page, q, out);
+}
+
 static const struct err *
 table_ask_make(struct table_ask *a, const struct profile_page *page)
 {
-	struct table_choice choice = {(enum table_order)(a->order % 3),
-	    a->order >= 3, (size_t)a->limit, a->search};
+	const struct table_choice choice = table_ask_choice(a);
 
 	if (a->placed) {
 		const struct err *e = places_read(&a->places, page->store,
@@ -215,7 +256,8 @@ table_ask_make(struct table_ask *a, const struct profile_page *page)
 		if (e != NULL)
 			return e;
 	}
-	return table_of_flame_first(&a->table, page->flame, &choice);
+	return a->table != NULL ? NULL
+	    : table_of_flame_first(&a->table, page->flame, &choice);
 }
 
 static void
@@ -250,30 +292,26 @@ table_put_matched(struct writer *w, struct search *search,
 }
 
 static const struct err *
-table_answer(const struct profile_page *page, const struct request *rq,
+table_answer(struct table_ask *a, const struct profile_page *page,
     struct writer *w)
 {
-	struct table_ask a = {.table = NULL};
-	const struct err *e;
+	const struct err *e = table_ask_make(a, page);
+	const struct table *t = a->table;
 
-	if ((e = table_ask_parse(&a, rq, page)) == NULL &&
-	    (e = table_ask_make(&a, page)) == NULL) {
-		const struct table *t = a.table;
-
-		writer_open(w, '{');
-		profile_page_put(w, page);
-		table_put_matched(w, a.search, page->flame);
-		writer_key_int(w, "functions", (int64_t)t->n_all);
-		writer_key_open(w, "rows", '[');
-		for (size_t i = 0; i < t->n_rows; i++)
-			table_put_row(w, t, &t->rows[i], a.places);
-		writer_close(w, ']');
-		e = table_put_time(w, &a.time);
-		if (e == NULL && a.search != NULL)
-			e = search_check(a.search);
-		writer_close(w, '}');
-	}
-	table_ask_fini(&a);
+	if (e != NULL)
+		return e;
+	writer_open(w, '{');
+	profile_page_put(w, page);
+	table_put_matched(w, a->search, page->flame);
+	writer_key_int(w, "functions", (int64_t)t->n_all);
+	writer_key_open(w, "rows", '[');
+	for (size_t i = 0; i < t->n_rows; i++)
+		table_put_row(w, t, &t->rows[i], a->places);
+	writer_close(w, ']');
+	e = table_put_time(w, &a->time);
+	if (e == NULL && a->search != NULL)
+		e = search_check(a->search);
+	writer_close(w, '}');
 	return e;
 }
 
@@ -281,12 +319,15 @@ const struct err *
 api_table(struct context *c, struct request *rq, struct response *rs)
 {
 	struct writer w = writer_of(&rs->body);
+	struct table_ask a = {.rq = rq};
+	const struct profile_taker taker = {table_ask_take, &a};
 	struct profile_page page;
 	const struct err *e;
 
-	e = profile_page_init_whole(&page, c, rq, rs);
+	e = profile_page_init_taken(&page, c, rq, rs, &taker);
 	if (e == NULL && page.profile != NULL)
-		e = table_answer(&page, rq, &w);
+		e = table_answer(&a, &page, &w);
+	table_ask_fini(&a);
 	profile_page_fini(&page);
 	return e;
 }

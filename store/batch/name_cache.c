@@ -50,7 +50,7 @@ name_cache_clear(struct name_cache *r)
 	name_cache_fini(r);
 	if (!fingerprint_key_init(&r->key))
 		return err_new(ERR_ERRNO, EAGAIN, "no random bytes");
-	return symtab_init_unhashed(&r->syms);
+	return symtab_init_unshown(&r->syms);
 }
 
 /* ---- fingerprints ---- */

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/model/type.h"
 
 const struct err *
-symtab_init_unhashed(struct symtab *t)
+symtab_init_unshown(struct symtab *t)
 {
 	*t = (struct symtab){.frames.aligned = true, .labels.aligned = true,
 	    .series.aligned = true};
@@ -30,16 +31,10 @@ symtab_init_unhashed(struct symtab *t)
 const struct err *
 symtab_init(struct symtab *t)
 {
-	const struct err *e = symtab_init_unhashed(t);
+	const struct err *e = symtab_init_unshown(t);
 
-	if (e != NULL)
-		return e;
-	t->hashes = calloc(t->cap_nodes, sizeof(*t->hashes));
-	if (t->hashes == NULL) {
-		symtab_fini(t);
-		return err_nomem();
-	}
-	return NULL;
+	t->shown = true;
+	return e;
 }
 
 void
@@ -67,14 +62,20 @@ symtab_map_fini(struct symtab_map *map)
 }
 
 void
-symtab_rest(struct symtab *t)
+symtab_rest_stacks(struct symtab *t)
 {
-	intern_rest(&t->strings);
 	intern_rest(&t->frames);
-	intern_rest(&t->labels);
-	intern_rest(&t->series);
 	map64_fini(&t->node_map);
 	t->indexed = 1;
+}
+
+void
+symtab_rest(struct symtab *t)
+{
+	symtab_rest_stacks(t);
+	intern_rest(&t->strings);
+	intern_rest(&t->labels);
+	intern_rest(&t->series);
 }
 
 size_t
@@ -82,8 +83,8 @@ symtab_bytes(const struct symtab *t)
 {
 	return intern_bytes(&t->strings) + intern_bytes(&t->frames) +
 	    intern_bytes(&t->labels) + intern_bytes(&t->series) +
-	    t->cap_nodes * (sizeof(*t->nodes) +
-	        (t->hashes != NULL ? sizeof(*t->hashes) : 0)) +
+	    t->cap_nodes * sizeof(*t->nodes) +
+	    t->cap_hashes * sizeof(*t->hashes) +
 	    t->node_map.cap * sizeof(*t->node_map.pairs);
 }
 
@@ -160,7 +161,7 @@ symtab_put_series(struct symtab *t, struct sym_series key)
 	enum series_kind kind = (enum series_kind)key.kind;
 	char buf[TYPE_NAME_MAX];
 
-	if (t->hashes != NULL && series_is_profile(kind) &&
+	if (t->shown && series_is_profile(kind) &&
 	    type_name(kind, intern_str(&t->strings, key.name),
 	    intern_str(&t->strings, key.unit), buf) == buf &&
 	    (key.shown = intern_put(&t->strings, buf, strlen(buf))) ==
@@ -214,37 +215,29 @@ symtab_hash_frame(const struct symtab *t, uint64_t h, uint32_t frame)
 	return symtab_hash_string(t, h, f->build_id);
 }
 
-static bool
-symtab_grow_nodes(struct symtab *t)
+const struct err *
+symtab_hash_nodes(struct symtab *t)
 {
-	size_t n = 2 * (size_t)t->cap_nodes;
-	void *p = realloc(t->nodes, n * sizeof(*t->nodes));
+	if (!array_room(&t->hashes, t->n_nodes, &t->cap_hashes))
+		return err_nomem();
+	if (t->n_hashed == 0)
+		t->hashes[t->n_hashed++] = 0;
+	for (; t->n_hashed < t->n_nodes; t->n_hashed++) {
+		const struct sym_node *n = &t->nodes[t->n_hashed];
+		uint64_t h = t->hashes[n->parent];
 
-	if (p == NULL)
-		return false;
-	t->nodes = p;
-	if (t->hashes != NULL) {
-		p = realloc(t->hashes, n * sizeof(*t->hashes));
-		if (p == NULL)
-			return false;
-		t->hashes = p;
+		t->hashes[t->n_hashed] = n->parent == 0
+		    ? symtab_hash_labels(t, h, n->edge)
+		    : symtab_hash_frame(t, h, n->edge);
 	}
-	t->cap_nodes = (uint32_t)n;
-	return true;
+	return NULL;
 }
 
 uint32_t
 symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge)
 {
-	if (t->n_nodes == t->cap_nodes && !symtab_grow_nodes(t))
+	if (!array_room(&t->nodes, t->n_nodes + 1, &t->cap_nodes))
 		return INTERN_NONE;
-	if (t->hashes != NULL) {
-		uint64_t h = t->hashes[parent];
-
-		t->hashes[t->n_nodes] = parent == 0
-		    ? symtab_hash_labels(t, h, edge)
-		    : symtab_hash_frame(t, h, edge);
-	}
 	t->nodes[t->n_nodes] = (struct sym_node){parent, edge};
 	return t->n_nodes++;
 }
@@ -262,7 +255,9 @@ symtab_find_node(const struct symtab *t, uint32_t parent, uint32_t edge)
 {
 	uint32_t i = parent + 1;
 
-	if (i < t->n_nodes && t->nodes[i].parent == parent &&
+	if (i == t->n_nodes)
+		return INTERN_NONE; /* nothing is below the newest */
+	if (t->nodes[i].parent == parent &&
 	    t->nodes[i].edge == edge)
 		return i;
 	return map64_get(&t->node_map, symtab_node_key(parent, edge));

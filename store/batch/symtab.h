@@ -36,10 +36,11 @@ struct symtab {
 	struct intern series; /* struct sym_series */
 	struct sym_node *nodes;
 	uint64_t *hashes; /* node -> of its whole stack's bytes, stable for
-	                   * ever; NULL: sealing needs none */
-	uint32_t n_nodes, cap_nodes;
+	                   * ever, of the first n_hashed */
+	uint32_t n_nodes, cap_nodes, n_hashed, cap_hashes;
 	struct map64 node_map;
 	uint32_t indexed;   /* nodes that are found */
+	bool shown;         /* series get the name that they are shown with */
 };
 
 /* From the numbers of a dictionary to those of the table. */
@@ -47,13 +48,15 @@ struct symtab_map {
 	uint32_t *strings, *frames, *labels, *nodes, *series;
 };
 
+/* A reader's; and one of who seals, who shows nothing to anybody. */
 const struct err *symtab_init(struct symtab *t);
-/* One whose nodes' hashes nobody will ask for. */
-const struct err *symtab_init_unhashed(struct symtab *t);
+const struct err *symtab_init_unshown(struct symtab *t);
 void symtab_fini(struct symtab *t);
 /* Nothing will be put for now: gives back the memory that only finds what is
- * there, which is made anew where that was wrong. */
+ * there, which is made anew where that was wrong.  The second keeps what finds
+ * strings and series, for who looks for those. */
 void symtab_rest(struct symtab *t);
+void symtab_rest_stacks(struct symtab *t);
 
 /* Adds all of a dictionary; fills *map (symtab_map_fini() it). */
 const struct err *symtab_add(struct symtab *t, const struct batch *dict,
@@ -65,6 +68,9 @@ void symtab_map_fini(struct symtab_map *map);
 uint32_t symtab_put_node(struct symtab *t, uint32_t parent, uint32_t edge);
 /* The same where it is known to be new; symtab_put_node() finds it. */
 uint32_t symtab_push_node(struct symtab *t, uint32_t parent, uint32_t edge);
+
+/* The hashes of all nodes are there. */
+const struct err *symtab_hash_nodes(struct symtab *t);
 
 /* A series, new or old, whose strings and labels are there; readers give it
  * the name that it is shown with, sealing leaves it as it is.  INTERN_NONE

@@ -479,7 +479,7 @@ open_index_load(int dir, const struct open_index *x)
 	struct index_head head;
 	struct buf b = {0};
 	bool fine = index_read(dir, x, &head, &b) &&
-	    symtab_init_unhashed(&x->span->series) == NULL;
+	    symtab_init_unshown(&x->span->series) == NULL;
 	struct cur c;
 
 	if (fine) {

@@ -153,6 +153,15 @@ open_names_need(const struct open_dict *d, struct open_view *v,
 
 /* ---- resolving ---- */
 
+/* Names of one mark that are put together. */
+struct open_many {
+	uint32_t n, of[INTERN_MANY]; /* the dictionary's numbers */
+	struct intern_key keys[INTERN_MANY];
+	struct sym_frame frames[INTERN_MANY]; /* that keys are, or they are */
+	size_t at[INTERN_MANY];               /* here in the texts */
+	struct buf texts;
+};
+
 struct open_walker {
 	struct open_dict *d;
 	struct open_view *v;
@@ -161,6 +170,7 @@ struct open_walker {
 	struct buf text; /* the string before */
 	struct frame_code frames; /* those before, of a file's dictionary */
 	bool collect;    /* marks what is needed; else puts it into the table */
+	struct open_many many;
 };
 
 static bool
@@ -169,6 +179,25 @@ open_put(struct open_walker *w, enum open_kind kind, uint32_t number,
 {
 	return symbol != INTERN_NONE &&
 	    open_table_put(&w->v->of[kind], number, symbol);
+}
+
+/* What the mark at hand has brought of a kind, strings or frames. */
+static bool
+open_put_many(struct open_walker *w, enum open_kind kind)
+{
+	struct open_many *m = &w->many;
+	uint32_t symbols[INTERN_MANY];
+	bool good = !m->texts.failed;
+
+	for (uint32_t i = 0; kind == OPEN_STRINGS && i < m->n; i++)
+		m->keys[i].p = m->texts.data + m->at[i];
+	good = good && intern_put_many(kind == OPEN_STRINGS ? &w->t->strings
+	    : &w->t->frames, m->keys, m->n, symbols);
+	for (uint32_t i = 0; i < m->n && good; i++)
+		good = open_put(w, kind, m->of[i], symbols[i]);
+	m->n = 0;
+	buf_clear(&m->texts);
+	return good;
 }
 
 static uint32_t
@@ -183,6 +212,7 @@ static bool
 open_take_string(struct open_walker *w, struct cur *c, uint32_t number,
     bool needed)
 {
+	struct open_many *m = &w->many;
 	uint64_t shared = cur_varint(c);
 	size_t n;
 	const uint8_t *rest = cur_bytes(c, &n);
@@ -195,8 +225,13 @@ open_take_string(struct open_walker *w, struct cur *c, uint32_t number,
 	buf_put(&w->text, rest, n);
 	if (w->text.failed)
 		return false;
-	return !needed || open_put(w, OPEN_STRINGS, number,
-	    intern_put(&w->t->strings, w->text.data, w->text.len));
+	if (!needed)
+		return true;
+	m->at[m->n] = m->texts.len;
+	m->keys[m->n] = (struct intern_key){.len = (uint32_t)w->text.len};
+	m->of[m->n++] = number;
+	buf_put(&m->texts, w->text.data, w->text.len);
+	return m->n < INTERN_MANY || open_put_many(w, OPEN_STRINGS);
 }
 
 /* The name of a frame that is told by module and offset. */
@@ -218,6 +253,7 @@ static bool
 open_take_frame(struct open_walker *w, struct cur *c, uint32_t number,
     bool needed)
 {
+	struct open_many *m = &w->many;
 	struct batch_frame f;
 	struct sym_frame key;
 
@@ -236,9 +272,13 @@ open_take_frame(struct open_walker *w, struct cur *c, uint32_t number,
 	    open_string(w, f.build_id)};
 	key.name = f.name == INTERN_NONE
 	    ? open_address(w, key.module, f.offset) : open_string(w, f.name);
-	return key.name != INTERN_NONE && key.module != INTERN_NONE &&
-	    key.build_id != INTERN_NONE && open_put(w, OPEN_FRAMES, number,
-	    intern_put(&w->t->frames, &key, sizeof(key)));
+	if (key.name == INTERN_NONE || key.module == INTERN_NONE ||
+	    key.build_id == INTERN_NONE)
+		return false;
+	m->frames[m->n] = key;
+	m->keys[m->n] = (struct intern_key){&m->frames[m->n], sizeof(key), 0};
+	m->of[m->n++] = number;
+	return m->n < INTERN_MANY || open_put_many(w, OPEN_FRAMES);
 }
 
 /* A set with a lost string is lost: without it it would be another one. */
@@ -334,7 +374,8 @@ open_walk_symbols(struct open_walker *w, enum open_kind kind,
 			e = err_new(ERR_FORMAT, 0,
 			    "a journal's names are malformed");
 	}
-	return e;
+	return e == NULL && w->many.n > 0 && !open_put_many(w, kind)
+	    ? err_nomem() : e;
 }
 
 /* The mark that holds a number, or the first behind it: the number was lost.
@@ -484,5 +525,6 @@ open_names_resolve(struct open_dict *d, struct open_view *v,
 		v->lost |= !open_all_found(v, i);
 	open_names_rest(v);
 	buf_fini(&w.text);
+	buf_fini(&w.many.texts);
 	return e;
 }

@@ -452,7 +452,7 @@ openspan_take_within(struct openspan *o, const void *record, size_t size,
 		return e;
 	o->n_recent = 0;
 	if (o->series.n_nodes == 0)
-		e = symtab_init_unhashed(&o->series);
+		e = symtab_init_unshown(&o->series);
 	if (e == NULL)
 		e = skim_begin(&k, &c, version);
 	if (e == NULL && !c.bad)
@@ -528,7 +528,7 @@ const struct err *
 openspan_take_places(struct openspan *o, bool series)
 {
 	struct skim k = {.o = o, .d = &o->dicts[0]};
-	const struct err *e = symtab_init_unhashed(&o->series);
+	const struct err *e = symtab_init_unshown(&o->series);
 
 	k.strings = k.d->marks[OPEN_STRINGS].end;
 	k.labels = k.d->marks[OPEN_LABELS].end;

@@ -7,10 +7,11 @@
 #include "store/read/reader.h"
 
 /* Turns them into the tree that people see; a split one is not limited.  With
- * `samples`, out->samples too, of s->scratch.samples and .unknown. */
+ * `samples`, out->samples too, of s->scratch.samples and .unknown.  With
+ * `each` (or NULL) it is given to that, and is not split nor limited. */
 const struct err *profile_tree(struct store *s, const struct node_values *self,
     const struct profile_query *q, const struct profile_limit *limit,
-    bool samples, struct profile *out);
+    const struct profile_each *each, bool samples, struct profile *out);
 
 /* What a function has of them. */
 void profile_function(const struct store *s, const struct node_values *self,

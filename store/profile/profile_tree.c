@@ -16,14 +16,26 @@
 static const struct err *
 tree_init(struct tree *t, bool samples)
 {
-	const struct err *e = merged_tree_grow(t->shown, &t->s->syms);
+	bool over = reader_is_over(t->s);
+	const struct err *e = scratch_grow(t->s);
 
+	if (over) /* nothing more of them is put before all of it goes */
+		symtab_rest_stacks(&t->s->syms);
+	if (over || t->s->syms.n_nodes > SCRATCH_MOST) {
+		scratch_drop_parts(&t->s->scratch);
+		heap_trim();
+	}
 	if (e == NULL)
-		e = scratch_grow(t->s);
+		e = merged_tree_grow(t->shown, &t->s->syms);
+	if (over)
+		merged_tree_rest(t->shown);
+	if (e == NULL)
+		e = scratch_grow_shown(t->s);
 	if (e != NULL)
 		return e;
 	t->x = &t->s->scratch;
-	t->names = calloc(t->s->syms.strings.n, sizeof(*t->names));
+	t->names = calloc(t->each != NULL ? 1 : t->s->syms.strings.n,
+	    sizeof(*t->names));
 	if (samples)
 		t->samples = calloc(t->shown->n, sizeof(*t->samples));
 	return t->names == NULL || (samples && t->samples == NULL)
@@ -230,11 +242,11 @@ tree_modules(struct tree *t)
 
 /* ---- the parts of a tree ---- */
 
-const struct err *
-tree_part(struct tree *t, uint32_t name, uint32_t depth, bool last)
+/* Of a large tree the last part is written where the values by node were,
+ * which it is made from. */
+static void
+tree_list(struct tree *t, bool last)
 {
-	const struct err *e;
-
 	tree_link(t);
 	if (t->mixed)
 		tree_modules(t);
@@ -242,6 +254,14 @@ tree_part(struct tree *t, uint32_t name, uint32_t depth, bool last)
 		scratch_drop_values(t->x);
 		heap_trim();
 	}
+}
+
+const struct err *
+tree_part(struct tree *t, uint32_t name, uint32_t depth, bool last)
+{
+	const struct err *e;
+
+	tree_list(t, last);
 	e = tree_walk(t, name, depth);
 	tree_clear(t);
 	return e;
@@ -267,6 +287,10 @@ tree_whole(struct tree *t, const struct profile_limit *limit)
 	const struct err *e = NULL;
 
 	tree_totals(t);
+	if (t->each != NULL) {
+		tree_list(t, true);
+		return tree_give(t);
+	}
 	if (limit->max_nodes > 0 || limit->min_share > 0)
 		e = tree_limit(t, limit);
 	return e == NULL ? tree_part(t, 0, 0, true) : e;
@@ -275,10 +299,11 @@ tree_whole(struct tree *t, const struct profile_limit *limit)
 const struct err *
 profile_tree(struct store *s, const struct node_values *self,
     const struct profile_query *q, const struct profile_limit *limit,
-    bool samples, struct profile *out)
+    const struct profile_each *each, bool samples, struct profile *out)
 {
-	const char *split = q->split;
-	struct tree t = {.s = s, .self = self, .split = split, .out = out,
+	const char *split = each == NULL ? q->split : NULL;
+	struct tree t = {.s = s, .self = self, .each = each, .split = split,
+	    .out = out,
 	    .shown = q->by_module ? &s->by_module : &s->shown};
 	const struct err *e;
 
@@ -301,7 +326,7 @@ profile_tree(struct store *s, const struct node_values *self,
 	free(t.stack);
 	free(t.names);
 	free(t.samples);
-	if (out->n_nodes > SCRATCH_MOST) {
+	if (out->n_nodes > SCRATCH_MOST || t.n_large > SCRATCH_MOST) {
 		scratch_fini(&s->scratch);
 		heap_trim();
 	}

@@ -212,12 +212,17 @@ query_add_journals(struct query *q, uint32_t series, uint64_t from,
 	return e;
 }
 
-static void
+static const struct err *
 query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 {
 	const struct symtab *t = &q->s->syms;
 	int64_t length = q->s->manifest.slot_ns;
 	uint64_t h = symtab_series_hash(t, series);
+	const struct err *e = q->slot->n_touched > 0
+	    ? symtab_hash_nodes(&q->s->syms) : NULL;
+
+	if (e != NULL)
+		return e;
 
 	for (size_t i = 0; i < q->slot->n_touched; i++) {
 		uint32_t node = q->slot->touched[i];
@@ -231,6 +236,7 @@ query_add_cut(struct query *q, uint32_t series, const struct cut *c)
 			node_values_add(q->one, node, v);
 	}
 	node_values_clear(q->slot);
+	return NULL;
 }
 
 /* What a slot of a stock has, once more: into q->slot, and of how many
@@ -317,7 +323,8 @@ query_series(struct query *q, const struct series_desc *d, uint32_t series)
 		if (e == NULL)
 			e = query_add_journals(q, series, cut.slot,
 			    cut.slot + 1, q->slot);
-		query_add_cut(q, series, &cut);
+		if (e == NULL)
+			e = query_add_cut(q, series, &cut);
 	}
 	return e != NULL ? e : query_weigh(q, d, series);
 }

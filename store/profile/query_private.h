@@ -21,6 +21,8 @@ struct query {
 	const struct profile_limit *limit;
 	const char *function; /* that is asked for, in place of a tree; or */
 	struct function_sum *has; /* NULL */
+	const struct profile_each *each; /* who is given the tree, or NULL */
+	uint64_t breaks;      /* of the store, as it began */
 	struct profile *out;
 	uint32_t *series; /* that match */
 	size_t n_series;

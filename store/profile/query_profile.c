@@ -145,9 +145,8 @@ query_tree(struct query *q)
 		profile_function(q->s, q->sum, q->function, q->has);
 		return NULL;
 	}
-	e = profile_tree(q->s, q->sum, q->q,
-	    stock ? &whole : q->limit, q->samples == SAMPLES_MIXED, q->out);
-
+	e = profile_tree(q->s, q->sum, q->q, stock ? &whole : q->limit,
+	    stock ? NULL : q->each, q->samples == SAMPLES_MIXED, q->out);
 	if (e == NULL && stock)
 		profile_finish_means(q->out, q->denominator);
 	return e;
@@ -169,7 +168,7 @@ query_run(struct query *q)
 		e = query_need_open(q);
 	if (e == NULL)
 		e = query_sum(q);
-	if (e == NULL)
+	if (e == NULL && q->s->breaks == q->breaks) /* else it is no answer */
 		e = query_tree(q);
 	seen_fini(&q->seen);
 	made_fini(&q->made);
@@ -204,11 +203,10 @@ query_try(struct store *s, const struct query *asked, struct profile **out)
 
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		struct query q = *asked;
-		uint64_t breaks;
 
 		if ((e = query_brief(&q, s, &brief)) != NULL)
 			return e;
-		breaks = s->breaks;
+		q.breaks = s->breaks;
 		*out = q.out = calloc(1, sizeof(*q.out));
 		if (q.out == NULL)
 			return err_nomem();
@@ -218,7 +216,7 @@ query_try(struct store *s, const struct query *asked, struct profile **out)
 		if (q.out->until_ns < q.out->from_ns)
 			q.out->until_ns = q.out->from_ns;
 		e = query_run(&q);
-		if (e == NULL && s->breaks == breaks)
+		if (e == NULL && s->breaks == q.breaks)
 			return NULL;
 		profile_free(q.out);
 		*out = NULL;
@@ -245,6 +243,17 @@ store_query_profile_largest(struct store *s,
 {
 	const struct query q = {.s = s, .q = query, .limit = limit,
 	    .denominator = 1};
+
+	return query_try(s, &q, out);
+}
+
+const struct err *
+store_query_each(struct store *s, const struct profile_query *query,
+    const struct profile_each *each, struct profile **out)
+{
+	const struct profile_limit whole = {0, 0};
+	const struct query q = {.s = s, .q = query, .limit = &whole,
+	    .each = each, .denominator = 1};
 
 	return query_try(s, &q, out);
 }

@@ -9,6 +9,9 @@
 #include "store/base/gone.h"
 #include "store/profile/tree_private.h"
 
+#define RANK_LEAST 4096 /* new looks that are always ranked; of more, */
+#define RANK_SHARE 16   /* where so large a part of them is shown */
+
 const char *
 tree_name(struct tree *t, uint32_t string)
 {
@@ -69,25 +72,29 @@ tree_push(struct tree *t, const struct tree_open *o)
 
 /* Backwards: what was pushed last comes first. */
 static int
-open_compare(const void *a, const void *b)
+open_compare(const void *a, const void *b, void *tree)
 {
 	const struct tree_open *x = a, *y = b;
+	const struct tree *t = tree;
 
+	if (!t->ranked)
+		return merged_tree_compare(t->shown, &t->s->syms, y->rank,
+		    x->rank);
 	return x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0;
 }
 
 static void
-tree_sort(struct tree_open *o, size_t n)
+tree_sort(struct tree *t, struct tree_open *o, size_t n)
 {
 	if (n > 12) {
-		qsort(o, n, sizeof(*o), open_compare);
+		qsort_r(o, n, sizeof(*o), open_compare, t);
 		return;
 	}
 	for (size_t i = 1; i < n; i++) {
 		struct tree_open moved = o[i];
 		size_t k = i;
 
-		for (; k > 0 && o[k - 1].rank < moved.rank; k--)
+		for (; k > 0 && open_compare(&o[k - 1], &moved, t) > 0; k--)
 			o[k] = o[k - 1];
 		o[k] = moved;
 	}
@@ -111,17 +118,20 @@ tree_push_children(struct tree *t, uint32_t node, uint32_t depth)
 		cut -= v[c].count;
 	}
 	if (cut > 0 || t->counted)
-		e = tree_push(t, &(struct tree_open){total, node, 0, o.depth,
-		                     o.parent, cut, 0});
+		e = tree_push(t, &(struct tree_open){.total = total,
+		    .node = node, .depth = o.depth, .parent = o.parent,
+		    .cut = cut});
 	first = t->n_stack;
 	o.rest = (uint32_t)first + 1 - t->counted;
 	for (uint32_t c = v[node].child; c != 0 && e == NULL; c = v[c].next) {
 		o.node = c;
-		o.rank = w->rank[w->nodes[c].look];
+		o.rank = w->nodes[c].look;
+		if (t->ranked)
+			o.rank = w->rank[o.rank];
 		e = tree_push(t, &o);
 	}
 	if (e == NULL && t->n_stack > first + 1)
-		tree_sort(t->stack + first, t->n_stack - first);
+		tree_sort(t, t->stack + first, t->n_stack - first);
 	return e;
 }
 
@@ -205,6 +215,17 @@ tree_set_module(struct tree *t, struct profile_node *node, uint32_t module)
 	node->build = t->names[f->build_id];
 }
 
+/* Ranks are for ever, but who shows little of much that is new compares names
+ * instead. */
+static const struct err *
+tree_rank(struct tree *t)
+{
+	uint32_t new = t->shown->n_looks - t->shown->n_sorted;
+
+	t->ranked = new / RANK_LEAST < 1 || new / RANK_SHARE < t->n_large;
+	return t->ranked ? merged_tree_sort(t->shown, &t->s->syms) : NULL;
+}
+
 const struct err *
 tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 {
@@ -218,6 +239,8 @@ tree_walk(struct tree *t, uint32_t name, uint32_t depth)
 	    .total = v[0].total};
 	const struct err *e = tree_room(t, t->n_large + 1);
 
+	if (e == NULL)
+		e = tree_rank(t);
 	if (e != NULL)
 		return e;
 	tree_emit(t, &root, 0, tree_samples(t, 0));

@@ -1,13 +1,14 @@
 /*
  * Grows with the table of symbols, node by node in its order, parents first.  A
- * look is a name and a kind, numbered in their order of names, so that children
- * sort by comparing numbers.
+ * look is a name and a kind; once they are numbered in the order of names,
+ * children sort by comparing numbers.
  */
 #include "store/read/merged_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/batch/symtab.h"
 
@@ -17,11 +18,11 @@ merged_tree_fini(struct merged_tree *w)
 	free(w->nodes);
 	free(w->of);
 	free(w->looks);
+	free(w->named);
 	free(w->rank);
 	free(w->sorted);
 	free(w->frame_look);
 	free(w->frame_home);
-	map64_fini(&w->by_look);
 	map64_fini(&w->by_home);
 	hashtable_fini(&w->table);
 	*w = (struct merged_tree){0};
@@ -31,11 +32,12 @@ size_t
 merged_tree_bytes(const struct merged_tree *w)
 {
 	return w->cap * sizeof(*w->nodes) + w->cap_of * sizeof(*w->of) +
-	    w->cap_looks * (sizeof(*w->looks) + sizeof(*w->rank) +
-	        sizeof(*w->sorted)) +
+	    w->cap_looks * sizeof(*w->looks) +
+	    (w->cap_named + w->cap_rank + w->cap_sorted) *
+	        sizeof(*w->named) +
 	    w->cap_frames * sizeof(*w->frame_look) +
 	    w->cap_homes * sizeof(*w->frame_home) +
-	    (w->by_look.cap + w->by_home.cap) * sizeof(*w->by_look.pairs) +
+	    w->by_home.cap * sizeof(*w->by_home.pairs) +
 	    w->table.cap * sizeof(*w->table.slots);
 }
 
@@ -58,23 +60,18 @@ merged_room(uint32_t **array, uint32_t *cap, uint32_t n)
 
 /* ---- looks, and their order ---- */
 
+/* Names that nothing looks like yet. */
 static bool
-merged_tree_grow_looks(struct merged_tree *w)
+merged_tree_grow_names(struct merged_tree *w, const struct symtab *t)
 {
-	uint32_t cap = w->cap_looks ? w->cap_looks * 2 : 256;
-	struct merged_look *looks = realloc(w->looks, cap * sizeof(*looks));
-	uint32_t *rank = realloc(w->rank, cap * sizeof(*rank));
-	uint32_t *sorted = realloc(w->sorted, cap * sizeof(*sorted));
+	uint32_t n = t->strings.n;
 
-	if (looks != NULL)
-		w->looks = looks;
-	if (rank != NULL)
-		w->rank = rank;
-	if (sorted != NULL)
-		w->sorted = sorted;
-	if (looks == NULL || rank == NULL || sorted == NULL)
+	if (!merged_room(&w->named, &w->cap_named, n))
 		return false;
-	w->cap_looks = cap;
+	if (w->n_named < n)
+		memset(w->named + w->n_named, 0xff,
+		    (n - w->n_named) * sizeof(*w->named));
+	w->n_named = n;
 	return true;
 }
 
@@ -82,16 +79,17 @@ merged_tree_grow_looks(struct merged_tree *w)
 static uint32_t
 merged_put_look(struct merged_tree *w, const struct sym_frame *f)
 {
-	uint64_t key = (uint64_t)f->name << 32 | f->kind;
-	uint32_t look = map64_get(&w->by_look, key);
+	uint32_t look = w->named[f->name];
 
+	while (look != INTERN_NONE && w->looks[look].kind != f->kind)
+		look = w->looks[look].next;
 	if (look != INTERN_NONE)
 		return look;
-	if (w->n_looks == w->cap_looks && !merged_tree_grow_looks(w))
+	if (!array_room(&w->looks, w->n_looks + 1, &w->cap_looks))
 		return INTERN_NONE;
-	if (!map64_add(&w->by_look, key, w->n_looks))
-		return INTERN_NONE;
-	w->looks[w->n_looks] = (struct merged_look){f->name, f->kind};
+	w->looks[w->n_looks] = (struct merged_look){f->name, f->kind,
+	    w->named[f->name]};
+	w->named[f->name] = w->n_looks;
 	return w->n_looks++;
 }
 
@@ -111,7 +109,8 @@ merged_put_home(struct merged_tree *w, const struct sym_frame *f,
 static bool
 merged_tree_grow_frames(struct merged_tree *w, const struct symtab *t)
 {
-	if (!merged_room(&w->frame_look, &w->cap_frames, t->frames.n) ||
+	if (!merged_tree_grow_names(w, t) ||
+	    !merged_room(&w->frame_look, &w->cap_frames, t->frames.n) ||
 	    (w->by_module &&
 	    !merged_room(&w->frame_home, &w->cap_homes, t->frames.n)))
 		return false;
@@ -130,6 +129,17 @@ merged_tree_grow_frames(struct merged_tree *w, const struct symtab *t)
 	return true;
 }
 
+int
+merged_tree_compare(const struct merged_tree *w, const struct symtab *t,
+    uint32_t a, uint32_t b)
+{
+	const struct merged_look *x = &w->looks[a], *y = &w->looks[b];
+
+	if (x->name != y->name)
+		return intern_compare(&t->strings, x->name, y->name);
+	return x->kind < y->kind ? -1 : x->kind > y->kind;
+}
+
 struct merged_order {
 	const struct merged_tree *w;
 	const struct symtab *t;
@@ -139,25 +149,24 @@ static int
 merged_compare(const void *a, const void *b, void *arg)
 {
 	const struct merged_order *o = arg;
-	const struct merged_look *x = &o->w->looks[*(const uint32_t *)a];
-	const struct merged_look *y = &o->w->looks[*(const uint32_t *)b];
 
-	if (x->name != y->name)
-		return intern_compare(&o->t->strings, x->name, y->name);
-	return x->kind < y->kind ? -1 : x->kind > y->kind;
+	return merged_tree_compare(o->w, o->t, *(const uint32_t *)a,
+	    *(const uint32_t *)b);
 }
 
 /* Sorts the new looks and merges them, from the end, with the old ones. */
-static bool
-merged_sort(struct merged_tree *w, const struct symtab *t)
+const struct err *
+merged_tree_sort(struct merged_tree *w, const struct symtab *t)
 {
 	struct merged_order order = {w, t};
 	uint32_t n = w->n_looks - w->n_sorted, old = w->n_sorted, *new;
 
 	if (n == 0)
-		return true;
-	if ((new = malloc(n * sizeof(*new))) == NULL)
-		return false;
+		return NULL;
+	if (!merged_room(&w->rank, &w->cap_rank, w->n_looks) ||
+	    !merged_room(&w->sorted, &w->cap_sorted, w->n_looks) ||
+	    (new = malloc(n * sizeof(*new))) == NULL)
+		return err_nomem();
 	for (uint32_t i = 0; i < n; i++)
 		new[i] = old + i;
 	qsort_r(new, n, sizeof(*new), merged_compare, &order);
@@ -171,7 +180,7 @@ merged_sort(struct merged_tree *w, const struct symtab *t)
 	w->n_sorted = w->n_looks;
 	for (uint32_t i = 0; i < w->n_sorted; i++)
 		w->rank[w->sorted[i]] = i;
-	return true;
+	return NULL;
 }
 
 /* ---- nodes ---- */
@@ -220,6 +229,8 @@ merged_put(
 	hashtable_each(i, &w->table, hash) {
 		struct merged_node *node = &w->nodes[i];
 
+		if (parent + 1 == w->n)
+			break; /* nothing is below the newest */
 		if (node->parent != parent || node->look != look ||
 		    (w->by_module && node->module != module))
 			continue;
@@ -234,11 +245,31 @@ merged_put(
 	return w->n++;
 }
 
+void
+merged_tree_rest(struct merged_tree *w)
+{
+	hashtable_fini(&w->table);
+}
+
+/* Finds again what a rest has left, all but the root, for what has come
+ * since. */
+static bool
+merged_tree_index(struct merged_tree *w, const struct symtab *t)
+{
+	if (w->table.cap > 0 || w->n < 2 || w->n_of == t->n_nodes)
+		return true;
+	if (!hashtable_room(&w->table, w->n, merged_node_hash, w->nodes))
+		return false;
+	for (uint32_t i = 1; i < w->n; i++)
+		hashtable_add(&w->table, merged_node_hash(w->nodes, i), i);
+	return true;
+}
+
 static bool
 merged_tree_grow_nodes(struct merged_tree *w, const struct symtab *t)
 {
 	if (!merged_room(&w->of, &w->cap_of, t->n_nodes) ||
-	    !merged_room_node(w))
+	    (w->n == 0 && !merged_room_node(w)))
 		return false;
 	if (w->n == 0)
 		w->nodes[w->n++] = (struct merged_node){0, 0, 0};
@@ -261,6 +292,6 @@ merged_tree_grow_nodes(struct merged_tree *w, const struct symtab *t)
 const struct err *
 merged_tree_grow(struct merged_tree *w, const struct symtab *t)
 {
-	return merged_tree_grow_frames(w, t) && merged_sort(w, t) &&
+	return merged_tree_grow_frames(w, t) && merged_tree_index(w, t) &&
 	    merged_tree_grow_nodes(w, t) ? NULL : err_nomem();
 }

@@ -61,10 +61,28 @@ scratch_fini(struct reader_scratch *x)
 size_t
 scratch_bytes(const struct reader_scratch *x)
 {
-	return x->cap * (3 * sizeof(int128) + 4 * sizeof(uint32_t)) +
-	    2 * x->samples.cap * (sizeof(int128) + sizeof(uint32_t)) +
-	    x->cap / 8 +
+	size_t values = x->sum.cap + x->one.cap + x->slot.cap +
+	    x->samples.cap + x->unknown.cap;
+
+	return values * (sizeof(int128) + sizeof(uint32_t)) +
+	    x->cap * sizeof(*x->sets) + x->cap / 8 +
 	    x->cap_shown * (sizeof(*x->shown) + sizeof(*x->visited));
+}
+
+void
+scratch_drop_parts(struct reader_scratch *x)
+{
+	node_values_fini(&x->one);
+	node_values_fini(&x->slot);
+}
+
+/* What parts of a sum are added up in. */
+static const struct err *
+scratch_alloc_parts(struct reader_scratch *x, size_t n)
+{
+	const struct err *e = node_values_init(&x->one, n);
+
+	return e == NULL ? node_values_init(&x->slot, n) : e;
 }
 
 static const struct err *
@@ -73,9 +91,7 @@ scratch_alloc(struct reader_scratch *x, size_t n)
 	const struct err *e = node_values_init(&x->sum, n);
 
 	if (e == NULL)
-		e = node_values_init(&x->one, n);
-	if (e == NULL)
-		e = node_values_init(&x->slot, n);
+		e = scratch_alloc_parts(x, n);
 	x->seen = calloc(n / 64 + 1, sizeof(*x->seen));
 	x->sets = malloc(n * sizeof(*x->sets));
 	if (e == NULL && (x->seen == NULL || x->sets == NULL))
@@ -107,7 +123,12 @@ scratch_alloc_shown(struct reader_scratch *x, size_t n)
 	x->shown = calloc(n, sizeof(*x->shown));
 	x->visited = malloc(n * sizeof(*x->visited));
 	x->cap_shown = n;
-	return x->shown == NULL || x->visited == NULL ? err_nomem() : NULL;
+	if (x->shown != NULL && x->visited != NULL)
+		return NULL;
+	free(x->shown);
+	x->shown = NULL;
+	x->cap_shown = 0;
+	return err_nomem();
 }
 
 /* A parent comes before its children. */
@@ -130,20 +151,28 @@ const struct err *
 scratch_grow(struct store *s)
 {
 	struct reader_scratch *x = &s->scratch;
-	size_t n = s->syms.n_nodes, shown = s->shown.n > s->by_module.n
-	    ? s->shown.n : s->by_module.n;
+	size_t n = s->syms.n_nodes;
 	const struct err *e = NULL;
 
 	if (n > x->cap) {
 		scratch_fini(x);
 		e = scratch_alloc(x, n + n / 4);
+	} else if (x->one.cap < x->cap) {
+		e = scratch_alloc_parts(x, x->cap);
 	}
-	if (e == NULL && shown > x->cap_shown)
-		e = scratch_alloc_shown(x, shown + shown / 4);
 	if (e != NULL) {
 		scratch_fini(x);
 		return e;
 	}
 	scratch_find_sets(x, &s->syms);
 	return NULL;
+}
+
+const struct err *
+scratch_grow_shown(struct store *s)
+{
+	size_t n = s->shown.n > s->by_module.n ? s->shown.n : s->by_module.n;
+
+	return n > s->scratch.cap_shown
+	    ? scratch_alloc_shown(&s->scratch, n + n / 4) : NULL;
 }

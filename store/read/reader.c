@@ -128,9 +128,15 @@ store_forget(struct store *s)
 }
 
 bool
+reader_is_over(const struct store *s)
+{
+	return reader_kept_bytes(s) > s->limit + READER_SPARE;
+}
+
+bool
 store_rest(struct store *s)
 {
-	if (!s->refused && reader_kept_bytes(s) <= s->limit + READER_SPARE)
+	if (!s->refused && !reader_is_over(s))
 		return false;
 	reader_forget(s);
 	return true;

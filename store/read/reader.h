@@ -212,6 +212,8 @@ const struct err *reader_unnamed(struct reader_file *f);
  * which store_open() bounds. */
 size_t reader_bytes(const struct store *s);
 size_t reader_kept_bytes(const struct store *s);
+/* Is that so much that all of it goes once the question is answered? */
+bool reader_is_over(const struct store *s);
 /* What symbols take, and what goes with their number. */
 size_t reader_names_bytes(const struct store *s);
 /* Between requests: dictionaries of sealed files that were read as a whole
@@ -356,8 +358,10 @@ const struct err *node_values_init(struct node_values *v, size_t n);
 void node_values_fini(struct node_values *v);
 void node_values_clear(struct node_values *v);
 
-/* Makes room in s->scratch for all nodes there are, of both trees. */
+/* Makes room in s->scratch for all nodes there are; and for those of both
+ * merged trees. */
 const struct err *scratch_grow(struct store *s);
+const struct err *scratch_grow_shown(struct store *s);
 /* The same for s->scratch.samples and .unknown, between scratch_grow() and the
  * query's end. */
 const struct err *scratch_samples(struct store *s);
@@ -367,6 +371,8 @@ void scratch_fini(struct reader_scratch *x);
  * nothing of them is used before scratch_grow(). */
 #define SCRATCH_MOST 131072u
 void scratch_drop_values(struct reader_scratch *x);
+/* Of those what nobody needs once all is summed. */
+void scratch_drop_parts(struct reader_scratch *x);
 size_t scratch_bytes(const struct reader_scratch *x);
 
 #endif

@@ -237,7 +237,7 @@ work_before_record(struct sealing *s, struct journal_reader *r,
 	names->sole = true;
 	symtab_fini(&s->syms);
 	s->named = 0;
-	return e == NULL ? symtab_init_unhashed(&s->syms) : e;
+	return e == NULL ? symtab_init_unshown(&s->syms) : e;
 }
 
 const struct err *
@@ -283,7 +283,7 @@ work_seal_span(struct store_writer *w, const struct old_journal *old,
 	s.m.syms = &s.syms;
 	if ((s.c = malloc(sizeof(*s.c))) == NULL)
 		return err_nomem();
-	e = symtab_init_unhashed(&s.syms);
+	e = symtab_init_unshown(&s.syms);
 	if (e == NULL)
 		e = work_begin(w, s.c);
 	if (e == NULL)

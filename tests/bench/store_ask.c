@@ -13,6 +13,7 @@
 #include <malloc.h>
 
 #include "fcgi/format/flame/flamebearer.h"
+#include "store/profile/profile.h"
 #include "store/read/reader.h"
 #include "workload.h"
 
@@ -277,7 +278,7 @@ add_leaves(struct asking *x, uint64_t from, uint64_t until,
 	for (uint32_t j = 0; j < x->s->n_journals; j++)
 		add_open(&x->s->journals[j]->span, from, until, &sum);
 	must(profile_tree(x->s, &sum, &(struct profile_query){0},
-	    &(struct profile_limit){0, 0}, false, p));
+	    &(struct profile_limit){0, 0}, NULL, false, p));
 	node_values_fini(&sum);
 }
 

@@ -9,15 +9,17 @@
 
 #include "fcgi/format/flame/flame_names.h"
 #include "fcgi/format/flame/search.h"
+#include "store/base/array.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/model/series.h"
 
-/* What is open while a tree is walked: the row of each level's frame. */
+/* What is open while a tree is walked: the row of each level's frame.  All
+ * zero at first. */
 struct table_walk {
 	uint32_t *path;  /* by level */
 	uint32_t *open;  /* by row: its frames among path[] */
-	uint32_t depth;
+	uint32_t depth, n_open, cap_path, cap_open;
 };
 
 static void
@@ -28,15 +30,17 @@ table_walk_fini(struct table_walk *w)
 }
 
 static bool
-table_walk_init(struct table_walk *w, size_t rows, size_t levels)
+table_walk_room(struct table_walk *w, uint32_t level, uint32_t row)
 {
-	*w = (struct table_walk){0};
-	w->path = malloc((levels + 1) * sizeof(*w->path));
-	w->open = calloc(rows + 1, sizeof(*w->open));
-	return w->path != NULL && w->open != NULL;
+	if (!array_room(&w->path, level + 1, &w->cap_path) ||
+	    !array_room(&w->open, row + 1, &w->cap_open))
+		return false;
+	while (w->n_open <= row)
+		w->open[w->n_open++] = 0;
+	return true;
 }
 
-/* Is it the outermost one of its row? */
+/* Is it the outermost one of its row?  There is room. */
 static bool
 table_walk_enter(struct table_walk *w, uint32_t level, uint32_t row)
 {
@@ -103,6 +107,7 @@ table_walk_diff(struct table_walk *w, struct table *t, const struct diff *d)
 		if (d->sides[i].total[0] == 0 && d->sides[i].total[1] == 0)
 			continue;
 		row = flame_names_of(&names, n, true);
+		names.failed |= !table_walk_room(w, n->depth - 1, row);
 		if (names.failed)
 			break;
 		t->rows[row].name = names.names[row].text;
@@ -122,9 +127,7 @@ table_of_diff(struct table **out, const struct diff *d)
 	struct table *t = calloc(1, sizeof(*t));
 	struct table_walk w = {0};
 	bool good = t != NULL && (t->rows = calloc(d->tree.n_nodes + 1,
-	    sizeof(*t->rows))) != NULL && table_walk_init(&w,
-	    d->tree.n_nodes, flame_depth(&d->tree)) &&
-	    table_walk_diff(&w, t, d);
+	    sizeof(*t->rows))) != NULL && table_walk_diff(&w, t, d);
 
 	table_walk_fini(&w);
 	*out = NULL;
@@ -146,6 +149,7 @@ table_free(struct table *t)
 	if (t == NULL)
 		return;
 	free(t->rows);
+	buf_fini(&t->names);
 	free(t);
 }
 
@@ -248,108 +252,193 @@ table_sort(struct table *t, enum table_order order, const double weight[2])
 	table_first(t, order, weight, false, t->n_rows);
 }
 
-/* ---- of a flame ---- */
+/* ---- of a flame, or of nodes as they come ---- */
 
-/*
- * What a name of a flame has, small: rows are made of those alone that are
- * asked for.
- */
+/* What a function has, small: rows are made of those alone that are asked
+ * for. */
 struct table_sum {
 	int128 self, total;
+	const char *text;
+	uint32_t next; /* row + 1 of the same name; 0: none */
+	uint8_t kind;  /* enum flame_kind */
+	bool inlined, seen;
 };
 
 struct table_sums {
-	struct table_sum *units;              /* by name */
-	struct table_sum *samples, *unknown;  /* NULL: follow from units */
-	bool *seen;
+	struct table_sum *all; /* by row */
+	struct profile_samples *samples; /* the same; NULL: follow from units */
+	uint32_t n, cap, cap_samples;
+	uint32_t *named; /* number of a name -> its last row + 1 */
+	struct table_walk walk;
+	const char *module; /* of the node before, and what kind that was */
+	enum frame_kind frame;
+	enum flame_kind kind;
 };
 
-static void
-table_sums_fini(struct table_sums *s)
+void
+table_sums_free(struct table_sums *s)
 {
-	free(s->units);
+	if (s == NULL)
+		return;
+	free(s->all);
 	free(s->samples);
-	free(s->unknown);
-	free(s->seen);
+	free(s->named);
+	table_walk_fini(&s->walk);
+	free(s);
 }
 
+/* False: out of memory. */
 static bool
-table_sums_init(struct table_sums *s, const struct flame *f)
+table_sums_add(struct table_sums *s, uint32_t level, uint32_t row,
+    const struct table_sum *has, const struct profile_samples *samples)
 {
-	size_t n = f->n_names + 1;
+	struct table_sum *to = &s->all[row];
+	struct profile_samples *of;
+	bool outermost;
 
-	s->units = calloc(n, sizeof(*s->units));
-	s->seen = calloc(n, sizeof(*s->seen));
-	if (f->samples == NULL)
-		return s->units != NULL && s->seen != NULL;
-	s->samples = calloc(n, sizeof(*s->samples));
-	s->unknown = calloc(n, sizeof(*s->unknown));
-	return s->units != NULL && s->seen != NULL && s->samples != NULL &&
-	    s->unknown != NULL;
-}
-
-static void
-table_sum_add(struct table_sum *s, int128 self, int128 total, bool outermost)
-{
-	s->self += self;
+	if (!table_walk_room(&s->walk, level, row))
+		return false;
+	outermost = table_walk_enter(&s->walk, level, row);
+	to->seen = true;
+	to->self += has->self;
 	if (outermost)
-		s->total += total;
+		to->total += has->total;
+	if (samples == NULL)
+		return true;
+	of = &s->samples[row];
+	of->self += samples->self;
+	of->self_unknown += samples->self_unknown;
+	if (outermost) {
+		of->total += samples->total;
+		of->total_unknown += samples->total_unknown;
+	}
+	return true;
 }
 
-static void
-table_sums_take(struct table_sums *s, struct table_walk *w,
-    const struct flame *f)
+/* A row for each name, in their order. */
+static bool
+table_sums_flame(struct table_sums *s, const struct flame *f)
 {
+	s->n = (uint32_t)f->n_names;
+	s->all = calloc(f->n_names + 1, sizeof(*s->all));
+	if (f->samples != NULL)
+		s->samples = calloc(f->n_names + 1, sizeof(*s->samples));
+	if (s->all == NULL || (f->samples != NULL && s->samples == NULL))
+		return false;
+	for (size_t i = 0; i < f->n_names; i++) {
+		s->all[i].text = f->names[i].text;
+		s->all[i].kind = (uint8_t)f->names[i].kind;
+	}
 	for (size_t i = 1; i < f->n_frames && !gone(); i++) {
 		const struct flame_frame *x = &f->frames[i];
-		bool outermost = table_walk_enter(w, x->level - 1, x->name);
+		const struct table_sum has = {.self = x->self,
+		    .total = x->total};
 
-		s->seen[x->name] = true;
-		table_sum_add(&s->units[x->name], x->self, x->total,
-		    outermost);
-		if (f->samples == NULL)
-			continue;
-		table_sum_add(&s->samples[x->name], f->samples[i].self,
-		    f->samples[i].total, outermost);
-		table_sum_add(&s->unknown[x->name], f->samples[i].self_unknown,
-		    f->samples[i].total_unknown, outermost);
+		if (!table_sums_add(s, x->level - 1, x->name, &has,
+		    f->samples != NULL ? &f->samples[i] : NULL))
+			return false;
 	}
+	return true;
+}
+
+struct table_sums *
+table_sums_new(void)
+{
+	return calloc(1, sizeof(struct table_sums));
+}
+
+bool
+table_sums_begin(void *sums, uint32_t n_names)
+{
+	struct table_sums *s = sums;
+
+	/* as many as are likely, so that the rows are not moved: those that are
+	 * not used take no memory */
+	s->named = calloc((size_t)n_names + 1, sizeof(*s->named));
+	s->all = malloc(((size_t)n_names + 1) * sizeof(*s->all));
+	s->cap = s->all != NULL ? n_names + 1 : 0;
+	return s->named != NULL && s->all != NULL;
+}
+
+/* The row of a node's function, new or old; UINT32_MAX: out of memory. */
+static uint32_t
+table_sums_row(struct table_sums *s, const struct profile_node *n,
+    uint32_t name, bool sampled)
+{
+	bool inlined = n->kind == FRAME_INLINED;
+	uint32_t i = s->named[name];
+
+	while (i != 0 && (s->all[i - 1].kind != s->kind ||
+	    s->all[i - 1].inlined != inlined))
+		i = s->all[i - 1].next;
+	if (i != 0)
+		return i - 1;
+	if (!array_room(&s->all, s->n + 1, &s->cap) ||
+	    (sampled && !array_room(&s->samples, s->n + 1, &s->cap_samples)))
+		return UINT32_MAX;
+	s->all[s->n] = (struct table_sum){.text = n->name,
+	    .next = s->named[name], .kind = (uint8_t)s->kind,
+	    .inlined = inlined};
+	if (sampled)
+		s->samples[s->n] = (struct profile_samples){0};
+	s->named[name] = s->n + 1;
+	return s->n++;
+}
+
+bool
+table_sums_take(void *sums, const struct profile_node *n, uint32_t name,
+    const struct profile_samples *samples)
+{
+	const struct table_sum has = {.self = n->self, .total = n->total};
+	struct table_sums *s = sums;
+	uint32_t row;
+
+	if (n->total <= 0)
+		return true; /* no frame of a flame either */
+	if (n->module != s->module || n->kind != s->frame) {
+		s->kind = flame_kind_of(n->kind, n->module);
+		s->module = n->module;
+		s->frame = n->kind;
+	}
+	row = table_sums_row(s, n, name, samples != NULL);
+	return row != UINT32_MAX &&
+	    table_sums_add(s, n->depth - 1, row, &has, samples);
 }
 
 static struct table_row
-table_row_of(const struct table_sums *s, const struct flame *f, size_t name)
+table_row_of(const struct table_sums *s, int64_t period, uint32_t row)
 {
-	const struct table_sum *units = &s->units[name];
-	struct table_row r = {f->names[name].text, f->names[name].kind,
-	    {.self = {units->self}, .total = {units->total}}};
+	const struct table_sum *sum = &s->all[row];
+	struct table_row r = {sum->text, (enum flame_kind)sum->kind,
+	    {.self = {sum->self}, .total = {sum->total}}};
 
-	if (f->samples != NULL) {
-		r.has.self_samples[0] = s->samples[name].self;
-		r.has.total_samples[0] = s->samples[name].total;
-		r.has.self_unknown[0] = s->unknown[name].self;
-		r.has.total_unknown[0] = s->unknown[name].total;
+	if (s->samples != NULL) {
+		r.has.self_samples[0] = s->samples[row].self;
+		r.has.total_samples[0] = s->samples[row].total;
+		r.has.self_unknown[0] = s->samples[row].self_unknown;
+		r.has.total_unknown[0] = s->samples[row].total_unknown;
 	}
-	if (f->period > 0)
-		table_row_count(&r, f->period);
+	if (period > 0)
+		table_row_count(&r, period);
 	return r;
 }
 
 /* Names that no frame but the root has leave no row. */
 static bool
-table_take(struct table *t, const struct table_sums *s, const struct flame *f,
+table_take(struct table *t, const struct table_sums *s, int64_t period,
     const struct table_choice *c)
 {
-	size_t most = c->n < f->n_names ? c->n : f->n_names;
+	size_t most = c->n < s->n ? c->n : s->n;
 	struct table_key k = {c->order, {1, 1}, c->last};
 
 	if ((t->rows = malloc((most + 1) * sizeof(*t->rows))) == NULL)
 		return false;
-	for (size_t i = 0; i < f->n_names && !gone(); i++) {
-		if (!s->seen[i] || (c->search != NULL &&
-		        !search_test(c->search, f->names[i].text)))
+	for (uint32_t i = 0; i < s->n && !gone(); i++) {
+		if (!s->all[i].seen || (c->search != NULL &&
+		        !search_test(c->search, s->all[i].text)))
 			continue;
 		t->n_all++;
-		t->rows[t->n_rows] = table_row_of(s, f, i);
+		t->rows[t->n_rows] = table_row_of(s, period, i);
 		if (t->n_rows < most)
 			t->n_rows++;
 		else if (most > 0)
@@ -361,48 +450,92 @@ table_take(struct table *t, const struct table_sums *s, const struct flame *f,
 }
 
 static const struct err *
-table_choose(struct table **out, const struct flame *f,
+table_choose(struct table **out, const struct table_sums *s, int64_t period,
     const struct table_choice *c)
 {
 	struct table *t = calloc(1, sizeof(*t));
-	struct table_walk w = {0};
-	struct table_sums s = {0};
-	bool good = t != NULL && table_walk_init(&w, f->n_names,
-	    f->n_levels) && table_sums_init(&s, f);
 
-	if (good) {
-		table_sums_take(&s, &w, f);
-		good = table_take(t, &s, f, c);
-	}
-	table_walk_fini(&w);
-	table_sums_fini(&s);
 	*out = NULL;
-	if (!good) {
+	if (t == NULL || !table_take(t, s, period, c)) {
 		table_free(t);
 		return err_nomem();
 	}
-	t->sum[0] = f->total;
-	t->sampled = f->samples != NULL || f->period > 0;
-	t->unknown = f->samples != NULL && f->samples[0].total_unknown != 0;
 	*out = t;
+	return NULL;
+}
+
+static const struct err *
+table_choose_flame(struct table **out, const struct flame *f,
+    const struct table_choice *c)
+{
+	struct table_sums *s = table_sums_new();
+	const struct err *e = s != NULL && table_sums_flame(s, f)
+	    ? table_choose(out, s, f->period, c) : err_nomem();
+
+	table_sums_free(s);
+	if (e != NULL)
+		return e;
+	(*out)->sum[0] = f->total;
+	(*out)->sampled = f->samples != NULL || f->period > 0;
+	(*out)->unknown = f->samples != NULL &&
+	    f->samples[0].total_unknown != 0;
 	return NULL;
 }
 
 const struct err *
 table_of_flame(struct table **out, const struct flame *f)
 {
-	return table_choose(out, f, &(struct table_choice){.n = SIZE_MAX});
+	return table_choose_flame(out, f,
+	    &(struct table_choice){.n = SIZE_MAX});
 }
 
 const struct err *
 table_of_flame_first(struct table **out, const struct flame *f,
     const struct table_choice *c)
 {
-	const struct err *e = table_choose(out, f, c);
+	const struct err *e = table_choose_flame(out, f, c);
 
 	if (e == NULL)
 		table_first(*out, c->order, NULL, c->last, c->n);
 	return e;
+}
+
+/* Its names become its own. */
+static bool
+table_keep_names(struct table *t)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		buf_put(&t->names, t->rows[i].name,
+		    strlen(t->rows[i].name) + 1);
+	if (t->names.failed)
+		return false;
+	for (size_t i = 0; i < t->n_rows; i++) {
+		t->rows[i].name = (const char *)t->names.data + at;
+		at += strlen(t->rows[i].name) + 1;
+	}
+	return true;
+}
+
+const struct err *
+table_of_sums_first(struct table **out, const struct table_sums *s,
+    const struct profile *p, const struct table_choice *c)
+{
+	const struct err *e = table_choose(out, s, p->period, c);
+
+	if (e != NULL)
+		return e;
+	table_first(*out, c->order, NULL, c->last, c->n);
+	(*out)->sum[0] = p->nodes[0].total;
+	(*out)->sampled = p->samples != NULL || p->period > 0;
+	(*out)->unknown = p->samples != NULL &&
+	    p->samples[0].total_unknown != 0;
+	if (table_keep_names(*out))
+		return NULL;
+	table_free(*out);
+	*out = NULL;
+	return err_nomem();
 }
 
 bool

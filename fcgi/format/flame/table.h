@@ -24,7 +24,8 @@ struct err;
 struct search;
 
 struct table_row {
-	const char *name; /* borrowed from what the table was made of */
+	const char *name; /* borrowed from what the table was made of, but for
+	                   * sums */
 	enum flame_kind kind;
 	struct diff_sides has; /* of a single profile: [0], and [1] is 0 */
 };
@@ -36,6 +37,7 @@ struct table {
 	int128 sum[2]; /* of the whole */
 	bool sampled;  /* are samples of each side known? */
 	bool unknown;  /* but not all: rows have amounts without */
+	struct buf names; /* private */
 };
 
 /* In the order of first sight.  Frames that a truncation has gathered are a
@@ -73,6 +75,20 @@ struct table_choice {
 };
 const struct err *table_of_flame_first(struct table **out,
     const struct flame *f, const struct table_choice *c);
+
+/*
+ * The same of a tree that nobody keeps: begin and take are store_query_each()'s
+ * (store.h), and of what that has answered the table is made before the next
+ * call with the store.  new: NULL when out of memory.
+ */
+struct table_sums *table_sums_new(void);
+bool table_sums_begin(void *sums, uint32_t n_names);
+bool table_sums_take(void *sums, const struct profile_node *n, uint32_t name,
+    const struct profile_samples *samples);
+const struct err *table_of_sums_first(struct table **out,
+    const struct table_sums *s, const struct profile *p,
+    const struct table_choice *c);
+void table_sums_free(struct table_sums *s); /* NULL is fine */
 
 /* Adds up what one name has, whatever its kinds: outermost frames only.
  * False where no frame is called so, and all is 0. */

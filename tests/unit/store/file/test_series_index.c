@@ -146,7 +146,7 @@ TEST(a_table_tells_the_same_as_its_dictionary)
 	struct symtab_map map;
 	struct buf dict = {0}, table = {0};
 
-	CHECK_OK(symtab_init_unhashed(&t));
+	CHECK_OK(symtab_init_unshown(&t));
 	CHECK_OK(symtab_add(&t, b, &map));
 	CHECK_OK(series_index_make(b, 5, &dict));
 	CHECK_OK(series_index_make_of(&t, 1u << FACT_MARK | 1u << FACT_RUN, 5,

@@ -94,6 +94,8 @@ check_same(struct openspan *a, struct openspan *b)
 	CHECK_INT(a->n_facts, b->n_facts);
 	CHECK_INT(a->syms->n_nodes, b->syms->n_nodes);
 	CHECK_INT(a->syms->strings.n, b->syms->strings.n);
+	CHECK_OK(symtab_hash_nodes(a->syms));
+	CHECK_OK(symtab_hash_nodes(b->syms));
 	for (uint32_t i = 1; i < a->syms->n_nodes; i++)
 		CHECK(a->syms->hashes[i] == b->syms->hashes[i]);
 	for (uint32_t i = 0; i < a->n_strips; i++)

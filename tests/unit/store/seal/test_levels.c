@@ -53,7 +53,7 @@ seal_span(const char *path, unsigned level)
 	    .until = START + meta.slots};
 	struct seal_result result;
 
-	CHECK_OK(symtab_init_unhashed(&syms));
+	CHECK_OK(symtab_init_unshown(&syms));
 	for (uint64_t slot = START; slot < START + meta.slots; slot++) {
 		struct batch *b;
 

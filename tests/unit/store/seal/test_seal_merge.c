@@ -101,7 +101,7 @@ seal_slots(const char *path, const struct sealed_meta *meta, uint64_t from,
 	    .until = meta->first + meta->slots, .facts = true};
 	struct seal_result result;
 
-	CHECK_OK(symtab_init_unhashed(&syms));
+	CHECK_OK(symtab_init_unshown(&syms));
 	for (uint64_t slot = from; slot < until; slot++) {
 		struct batch *b;
 

@@ -173,6 +173,77 @@ check_chosen(const struct flame *f, struct table *all, int round)
 	table_free(t);
 }
 
+/* The same of nodes as they come: kinds of frames that are one kind of code
+ * are one function, what is inlined is another. */
+static void
+check_given(struct profile *p, int round)
+{
+	static const enum frame_kind kinds[] = {FRAME_NATIVE, FRAME_MANAGED,
+	    FRAME_KERNEL, FRAME_BPF, FRAME_INLINED};
+	static const char *const modules[] = {"", "lib.so.1"};
+	struct table_choice c = {(enum table_order)(round % 3), round % 2,
+	    (size_t)(round % 9), NULL};
+	struct table_sums *sums = table_sums_new();
+	struct table *t, *u;
+	struct flame *f;
+
+	for (size_t i = 1; i < p->n_nodes; i++) {
+		p->nodes[i].kind = kinds[rnd(5)];
+		p->nodes[i].module = modules[rnd(2)];
+	}
+	if (round % 4 == 0) {
+		p->period = 0;
+		p->samples = calloc(p->n_nodes, sizeof(*p->samples));
+		for (size_t i = p->n_nodes; i-- > 0;) {
+			struct profile_samples *s = &p->samples[i];
+
+			if (p->nodes[i].self != 0)
+				*s = (struct profile_samples){rnd(3), rnd(5),
+				    s->total, s->total_unknown};
+			s->total += s->self;
+			s->total_unknown += s->self_unknown;
+			if (i == 0)
+				break;
+			p->samples[p->nodes[i].parent].total += s->total;
+			p->samples[p->nodes[i].parent].total_unknown +=
+			    s->total_unknown;
+		}
+	}
+	f = whole(p);
+	CHECK(table_sums_begin(sums, NAMES));
+	for (size_t i = 1; i < p->n_nodes; i++)
+		CHECK(table_sums_take(sums, &p->nodes[i],
+		    (uint32_t)(p->nodes[i].name[0] - 'a'),
+		    p->samples != NULL ? &p->samples[i] : NULL));
+	CHECK_OK(table_of_flame_first(&t, f, &c));
+	CHECK_OK(table_of_sums_first(&u, sums, p, &c));
+	table_sums_free(sums);
+	CHECK_INT(u->n_rows, t->n_rows);
+	CHECK_INT(u->n_all, t->n_all);
+	CHECK(u->sampled == t->sampled && u->unknown == t->unknown &&
+	    u->sum[0] == t->sum[0]);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		CHECK_STR(u->rows[i].name, t->rows[i].name);
+		CHECK_INT(u->rows[i].kind, t->rows[i].kind);
+		CHECK(memcmp(&u->rows[i].has, &t->rows[i].has,
+		    sizeof(t->rows[i].has)) == 0);
+	}
+	table_free(t);
+	table_free(u);
+	flame_free(f);
+}
+
+TEST(nodes_that_nobody_keeps_make_the_same_table)
+{
+	for (int round = 0; round < 300; round++) {
+		struct world w;
+
+		world_init(&w);
+		check_given(w.p, round);
+		profile_free(w.p);
+	}
+}
+
 TEST(each_function_once_a_stack)
 {
 	for (int round = 0; round < 200; round++) {
@@ -332,7 +403,7 @@ TEST(orders)
 	    {"b", FLAME_USER, {.self = {1, 8}, .total = {9, 9}}},
 	    {"a", FLAME_USER, {.self = {5, 5}, .total = {5, 5}}},
 	    {"c", FLAME_USER, {.self = {0, 40}, .total = {0, 60}}}};
-	struct table t = {rows, 3, 0, {6, 53}, false, false};
+	struct table t = {rows, 3, 0, {6, 53}, false, false, {0}};
 
 	check_order(&t, TABLE_NAME, "abc");
 	check_order(&t, TABLE_SELF, "cab");
@@ -346,7 +417,7 @@ TEST(the_first_are_those_of_all)
 {
 	enum { N = 300 };
 	struct table_row all[N], some[N];
-	struct table t = {all, N, 0, {0, 0}, false, false}, u = t;
+	struct table t = {all, N, 0, {0, 0}, false, false, {0}}, u = t;
 	char text[N][8];
 	unsigned roll = 5;
 
@@ -396,6 +467,7 @@ int
 main(void)
 {
 	RUN(each_function_once_a_stack);
+	RUN(nodes_that_nobody_keeps_make_the_same_table);
 	RUN(two_profiles_in_one_table);
 	RUN(sandwiches_add_up);
 	RUN(orders);
