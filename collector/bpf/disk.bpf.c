@@ -131,12 +131,27 @@ lose(__u32 what)
 
 /* ---- sums ---- */
 
+/* For all but the run queue.  Global, so that it is verified once for all who
+ * call it.  0: there is no room. */
+__attribute__((noinline)) int
+disk_sum(__u64 tgid_device, __u32 what, __u32 detail, __u32 side, __u64 value)
+{
+	struct sums_key key = {.tgid = tgid_device >> 32,
+	    .device = tgid_device, .what = what, .detail = detail};
+
+	return sums_add(&key, 0, side, value);
+}
+
 static __always_inline void
 add(struct sums_key *key, __u8 what, __u8 side, __u64 value)
 {
+	bool leaves = disk_leaves_room(what);
+
 	key->what = what;
-	if (!sums_add(key, disk_leaves_room(what), side, value))
-		lose(what == DISK_RUN_QUEUE ? DISK_LOST_QUEUED : DISK_LOST_SUM);
+	if (leaves ? !sums_add(key, 1, side, value) :
+	    disk_sum((__u64)key->tgid << 32 | key->device, what, key->detail,
+	    side, value) == 0)
+		lose(leaves ? DISK_LOST_QUEUED : DISK_LOST_SUM);
 }
 
 /* The process that runs; the kernel's threads are one. */
