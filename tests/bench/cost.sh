@@ -5,7 +5,9 @@
 #
 #   cost.sh BUILD [SECONDS]
 #
-# CPU is user + system time from /proc/PID/stat, PSS from smaps_rollup.
+# CPU is user + system time from /proc/PID/stat, PSS from smaps_rollup.  That of
+# all is the middle one of ten seconds each: a machine that stood still for
+# some of them is in the spread.
 # DATABASES= leaves redis and postgres out.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -70,9 +72,9 @@ declare -A pids_of=(
 	[memlensd]=$daemon
 	[memlens-symbols]=$symbols
 	[memlens-scrape]=$(cat "$RUN/pid/memlens-scrape")
-	[memlens-fcgi]="$(tree "$(cat "$RUN/pid/memlens-fcgi-query")")
-		$(tree "$(cat "$RUN/pid/memlens-fcgi-ingest")")
-		$(tree "$(cat "$RUN/pid/memlens-fcgi-playground")")"
+	[memlens-fcgi]=$(for p in $(cat "$RUN"/pid/memlens-fcgi-*); do
+		tree "$p"
+	done)
 	[nginx]=$(tree "$(cat "$RUN/pid/nginx")")
 )
 names="memlensd memlens-symbols memlens-scrape memlens-fcgi nginx"
@@ -114,9 +116,12 @@ for n in $names all; do
 	fi
 	printf '| %s | %.2f | %.1f |\n' "$n" "$(percent $cpu)" \
 		"$(awk -v k="$kb" 'BEGIN { print k / 1024 }')"
-	# of all, what each 10 s took
-	SPREAD=$([ "$n" != all ] || spread <"$dir/each") \
+	if [ "$n" = all ]; then
+		SPREAD=$(spread <"$dir/each") row cost_all_cpu \
+			"$(middle_of <"$dir/each")" "% of a CPU"
+	else
 		row "cost_${n}_cpu" "$(percent $cpu)" "% of a CPU"
+	fi
 	row "cost_${n}_pss" "$kb" kB
 	case $n in memlensd | memlens-symbols)
 		daemon_cpu=$((${daemon_cpu:-0} + cpu))

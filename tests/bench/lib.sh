@@ -23,6 +23,12 @@ spread() {
 	sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[1], v[NR], NR }'
 }
 
+# middle_of < NUMBERS : their median
+middle_of() {
+	sort -g | awk '{ v[NR] = $1 }
+		END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
+
 # begin_as_root BUILD : $BUILD, $dir with a folder for logs, and its end; skips
 # the whole benchmark without rights
 begin_as_root() {
