@@ -3,6 +3,7 @@
  */
 #include "fcgi/query/coverage.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,18 @@ coverage_ask(struct store *s, const struct selector *selector,
 	if (out->cpu_ns <= 0)
 		*out = (struct coverage){.counted = true};
 	return e;
+}
+
+bool
+coverage_falls_short(const struct coverage *c, const struct profile *p)
+{
+	struct profile_samples samples;
+	double sampled = (double)p->nodes[0].total, n = 0;
+
+	if (profile_samples(p, 0, &samples))
+		n = (double)samples.total;
+	return n > 0 &&
+	    sampled * (1 - 3 / sqrt(n)) > (double)c->cpu_ns;
 }
 
 /* The counts, which follow from amounts no more once these are scaled. */

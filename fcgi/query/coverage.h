@@ -30,6 +30,10 @@ struct coverage {
 const struct err *coverage_ask(struct store *s, const struct selector *selector,
     int64_t from_ns, int64_t until_ns, struct coverage *out);
 
+/* Does it fall short of what was sampled, by more than three standard errors of
+ * the samples?  Then nobody knows what the clock missed. */
+bool coverage_falls_short(const struct coverage *c, const struct profile *p);
+
 /* Scales a profile so that it adds up to cpu_ns: each node's amount, to less
  * than a unit, all by one factor.  Counts of samples stay what they are, in
  * p->samples. */

@@ -288,6 +288,10 @@ profile_page_cover(struct profile_page *page)
 	if (!page->coverage.known)
 		return err_field(ERR_REQUEST, 422, "calibrate",
 		    "nobody has counted the CPU time of this profile");
+	if (coverage_falls_short(&page->coverage, page->profile))
+		return err_field(ERR_REQUEST, 422, "calibrate",
+		    "more was sampled here than was counted: processes that "
+		    "live for less than a second are in samples alone");
 	return coverage_calibrate(page->profile, page->coverage.cpu_ns);
 }
 
