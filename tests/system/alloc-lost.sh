@@ -72,8 +72,10 @@ seen loss_is_told
 kill -USR1 "$churns"
 says() { [ -s "$dir/said" ]; }
 await 20 says
-more 3
 read -r _ bytes objects <"$dir/said"
+# a busy machine has slots to close that were over before it said so
+is_exact() { [ "$(in_use "")" = "$bytes" ]; }
+SEEN_SECONDS=20 seen is_exact
 echo "# $(lost) were lost, $objects / 1024 objects live"
 expect "what is in use is exact after a loss" "$(in_use ""), it has $bytes" \
 	"$(in_use "")" -eq "$bytes" -a "$bytes" -gt 1000000
