@@ -42,6 +42,7 @@ struct leaks_page {
 	const char *by; /* a type, "resident", "no data" */
 	int64_t sampling; /* bytes between two samples of a heap; 0: not told */
 	bool suspects;  /* may stacks be any? */
+	bool unseen;    /* is what grows missing in the heap profile? */
 	struct leaks empty; /* of the range's steps, and what began in them */
 };
 
@@ -170,12 +171,47 @@ leaks_has_any(const struct leaks *l)
 	return any;
 }
 
+/* By the code that touches memory anew, where that is known; `heap` is what the
+ * heap profile says. */
+static const struct err *
+leaks_find_touched(struct leaks_page *p, struct store *s, struct leaks *heap)
+{
+	const struct err *e = leaks_read_type(p, s, "faults");
+
+	if (e == NULL && p->stacks.last != NULL) {
+		leaks_fini(heap);
+		p->by = "faults";
+		/* what is touched may have been given back */
+		p->suspects = leaks_trend(&p->resident, NULL).state ==
+		    TREND_GROWING;
+	} else {
+		leaks_fini(&p->stacks);
+		p->stacks = *heap;
+	}
+	return e;
+}
+
+/* Does what is resident surely grow by more than twice what the heap has?  A
+ * program that maps memory itself, as node and python do, has it beside the
+ * heap that is seen. */
+static bool
+leaks_heap_misses(const struct leaks_page *p)
+{
+	struct trend resident = leaks_trend(&p->resident, NULL);
+	struct trend heap = leaks_trend(&p->stacks, NULL);
+
+	return resident.state == TREND_GROWING &&
+	    heap.state != TREND_UNKNOWN &&
+	    resident.low > 2 * fmax(heap.high, 0);
+}
+
 static const struct err *
 leaks_find(struct leaks_page *p, struct store *s)
 {
 	const char *type = p->type != NULL ? p->type
 	    : types_of_sample("space")->name; /* in use, of a heap */
 	const struct err *e = leaks_read_sampling(p, s);
+	struct leaks heap;
 
 	leaks_steps(&p->empty, p->from_ns, p->until_ns, p->slot_ns);
 	if (e == NULL)
@@ -187,17 +223,16 @@ leaks_find(struct leaks_page *p, struct store *s)
 	p->suspects = true;
 	if (e == NULL)
 		e = leaks_read_resident(p, s);
-	if (e != NULL || p->stacks.last != NULL || p->type != NULL)
+	if (e != NULL || p->type != NULL)
 		return e;
-	p->by = leaks_has_any(&p->resident) ? "resident" : "no data";
-	e = leaks_read_type(p, s, "faults");
-	if (e == NULL && p->stacks.last != NULL) {
-		p->by = "faults";
-		/* what is touched may have been given back */
-		p->suspects = leaks_trend(&p->resident, NULL).state ==
-		    TREND_GROWING;
-	}
-	return e;
+	p->unseen = p->stacks.last != NULL && leaks_heap_misses(p);
+	if (p->stacks.last != NULL && !p->unseen)
+		return NULL;
+	if (p->stacks.last == NULL)
+		p->by = leaks_has_any(&p->resident) ? "resident" : "no data";
+	heap = p->stacks;
+	p->stacks = (struct leaks){0};
+	return leaks_find_touched(p, s, &heap);
 }
 
 /* ---- the answer ---- */
@@ -411,6 +446,8 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 	writer_key_str(w, "by", p->by);
 	writer_key(w, "heap");
 	writer_bool(w, heap);
+	writer_key(w, "unseen");
+	writer_bool(w, p->unseen);
 	writer_key(w, "sampling");
 	if (p->sampling > 0)
 		writer_int(w, p->sampling);

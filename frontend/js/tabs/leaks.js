@@ -16,6 +16,8 @@
     'Where there is no heap profile, code that touches memory anew is shown ' +
     'while the process grows: it may give it back in other ways.'];
   const NO_HEAP = 'There is no heap profile: ';
+  const UNSEEN = 'What grows is not in the heap profile, as memory that a ' +
+    'program maps itself (V8, Python and others do): ';
   const TOUCHED = 'these stacks touch memory anew while what is resident ' +
     'grows; what was given back is not known.';
   const RESIDENT = 'only what is resident is known.';
@@ -64,7 +66,8 @@
   function words(a) {
     const out = [], { memory_ends: end } = a;
     if (!a.heap)
-      out.push(NO_HEAP + (a.suspects.length ? TOUCHED : RESIDENT));
+      out.push((a.unseen ? UNSEEN : NO_HEAP) +
+        (a.suspects.length ? TOUCHED : RESIDENT));
     if (a.anew)
       out.push('MemLens began anew at ' + F.dateTime(a.anew) + ': what ' +
         'lived then is one stack since, [before MemLens started], and the ' +

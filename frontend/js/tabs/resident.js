@@ -143,7 +143,8 @@
       info: ['Live is what the program has allocated and not freed, by its ' +
         'heap profile. Fragmentation is what is resident without a file ' +
         'beyond that: free memory that the allocator keeps, its own ' +
-        'tables, stacks of threads, and pages that are only partly in use. ' +
+        'tables, stacks of threads, pages that are only partly in use, and ' +
+        'what a program maps itself, which no heap profile has (V8, Python). ' +
         'Between two pulls the live line stays where it was.',
       'PSS: resident, with each shared page divided by how many share it. ' +
         'It is read once a minute, and stands until it is read again.',

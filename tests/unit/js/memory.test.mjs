@@ -177,6 +177,8 @@ test('what is said of leaks', () => {
     'touch memory anew while what is resident grows; what was given back is ' +
     'not known. Resident memory grows by 60 MiB/min (30 MiB/min to 120 ' +
     'MiB/min). 2 stacks have grown and stopped: no suspects.');
+  assert.match(M.leaks.words({ ...a, unseen: true }), new RegExp('^What ' +
+    'grows is not in the heap profile, .*: these stacks touch memory anew'));
   assert.match(M.leaks.words({ ...a, suspects: [] }), /only what is resident/);
   assert.match(M.leaks.none({ by: 'no data' }), /^No data/);
   assert.deepEqual(M.leaks.rates({ slope: 100, slope_low: 10,

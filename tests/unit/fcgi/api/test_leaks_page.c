@@ -249,6 +249,27 @@ fill_beside(struct batch *b, int i)
 		fill_process(b, "beside", i, "1 5 main\t");
 }
 
+/* One with a heap that stays, and memory beside it that it maps itself. */
+static void
+fill_unseen(struct batch *b, int i)
+{
+	struct label service = {"service", "node"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	struct series_desc touched = {SERIES_FLOW, "faults", "bytes", 4096, 0,
+	    &service, 1};
+	uint64_t slot = FIRST + (uint64_t)i;
+	uint32_t series = batch_series(b, &use);
+
+	batch_add_profile(b, series, slot, stack(b, "fills"), 3 * MB);
+	batch_observe(b, series, slot, 1);
+	series = batch_series(b, &touched);
+	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
+	batch_observe(b, series, slot, 1);
+	put_gauge(b, "namedprocess_namegroup_memory_bytes", "node",
+	    "anonymous", i, 3 * MB + LEAK * i);
+}
+
 static void
 fill_slot(struct batch *b, int i)
 {
@@ -273,6 +294,7 @@ fill_slot(struct batch *b, int i)
 	fill_anew(b, i);
 	fill_back(b, "back", i);
 	fill_beside(b, i);
+	fill_unseen(b, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
 	batch_observe(b, series, slot, 1);
@@ -549,6 +571,18 @@ TEST(the_oldest_is_as_old_as_it_has_been_held)
 	CHECK(at("/suspects/0/age") == NULL); /* of what is touched */
 }
 
+/* "Memory in use does not grow", with no suspect, is worse than no heap. */
+TEST(what_grows_beside_the_heap_is_found_by_faults)
+{
+	ask("node", 0);
+	CHECK(json_object_get_boolean(at("/unseen")));
+	CHECK_STR(text("/by"), "faults");
+	CHECK_STR(text("/suspects/0/stack/1"), "touches");
+	CHECK_STR(text("/memory_ends/by"), "resident");
+	ask("db", 0);
+	CHECK(!json_object_get_boolean(at("/unseen")));
+}
+
 TEST(nothing_is_said_of_nobody)
 {
 	ask("nobody", 0);
@@ -584,6 +618,7 @@ main(void)
 	RUN(growth_by_the_load_is_no_leak);
 	RUN(the_control_group_ends_before_the_host);
 	RUN(the_oldest_is_as_old_as_it_has_been_held);
+	RUN(what_grows_beside_the_heap_is_found_by_faults);
 	RUN(nothing_is_said_of_nobody);
 	json_object_put(answer);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
