@@ -14,6 +14,8 @@
 #include "collector/unwind/unwind_rows.h"
 
 #define RESERVE_PART 8 /* kept free for what is met next */
+#define STRETCH 2000  /* samples, in which to be met once or often is the same */
+#define STRETCHES_MAX 16
 
 struct code {
 	struct code *next;
@@ -28,6 +30,8 @@ struct code {
 struct loaded {
 	struct code *code;
 	uint32_t at;
+	uint32_t counted;   /* when the last stretch of it began */
+	uint32_t stretches; /* in which it was met */
 };
 
 struct unwind_regions {
@@ -232,19 +236,26 @@ regions_lack(const struct code *c, uint32_t offset)
 	return at < c->is.n && c->regions[at].state == UNWIND_TABLE_PENDING;
 }
 
-/* How many samples ago the region was met. */
+/* How many samples ago the region was met, of what is met again and again a
+ * part of that: what a database does once in minutes outlasts what a compiler
+ * that came and went did once. */
 static uint32_t
-loaded_age(struct unwind_regions *r, const struct loaded *l)
+loaded_age(struct unwind_regions *r, struct loaded *l)
 {
 	struct unwind_region place;
 
 	if (!r->kernel->read(r->kernel->arg, UNWIND_ARRAY_REGIONS,
 	    l->code->first + l->at, &place, 1))
 		return 0;
-	return r->tick - place.used;
+	if (place.used - l->counted >= STRETCH) {
+		l->counted = place.used;
+		if (l->stretches < STRETCHES_MAX)
+			l->stretches++;
+	}
+	return (r->tick - place.used) / l->stretches;
 }
 
-/* Takes the rows away that were not met for longest. */
+/* Takes the rows away that are the oldest by that. */
 static void
 regions_evict(struct unwind_regions *r, int64_t now_ns)
 {
@@ -282,7 +293,8 @@ code_take(struct unwind_regions *r, struct code *c, uint32_t at,
 	c->regions[at] = *place;
 	c->regions[at].state = UNWIND_TABLE_READY;
 	code_publish(r, c, at, 1);
-	r->loaded[r->n_loaded++] = (struct loaded){c, at};
+	r->loaded[r->n_loaded++] = (struct loaded){.code = c, .at = at,
+	    .counted = r->tick, .stretches = 1};
 	r->used += region_cells(place);
 	r->rows += place->rows;
 	r->made++;

@@ -231,6 +231,30 @@ TEST(what_is_met_stays)
 	unwind_regions_free(r);
 }
 
+/* What a database does again and again outlasts code that came but once, also
+ * where it pauses for longer than that stays. */
+TEST(what_is_met_again_outlasts_what_came_once)
+{
+	struct unwind_regions *r = begin();
+	struct symbols_rows a = described("compiler", EACH), b =
+	    described("flush", 1);
+	struct code *large = regions_get(r, &a, S);
+	struct code *flush = regions_get(r, &b, S);
+	uint32_t at = 0, i, n;
+
+	load(r, flush, 2, 0, 2000, S);
+	for (i = 0; i < 60; i++, at = (at + 1) % EACH) {
+		for (n = 0; n < 500; n++)
+			unwind_regions_tick(r);
+		load(r, large, 1, at, 20000, (100 + i) * S);
+		if (i % 6 == 0 && i < 30) /* then nothing, for twice as long */
+			meet(flush, 0);
+		if (i == 45)
+			CHECK(is_ready(flush, 0) && !is_ready(large, 24));
+	}
+	unwind_regions_free(r);
+}
+
 /* The kernel has no memory for more chunks: what there is is the bound. */
 TEST(less_memory_than_allowed)
 {
@@ -383,6 +407,7 @@ main(void)
 	RUN(one_build_id_one_set_of_regions);
 	RUN(nonsense_is_refused);
 	RUN(what_is_met_stays);
+	RUN(what_is_met_again_outlasts_what_came_once);
 	RUN(less_memory_than_allowed);
 	RUN(against_the_model);
 	return test_done();
