@@ -159,7 +159,8 @@ by_count_slots(struct threads_by *t, size_t from)
 	for (k = from; k < n && by_same(t, from, k, 1); k++)
 		for (i = 0; i < t->totals->n_steps; i++)
 			if (t->groups[k]->steps[i].count > t->slots[i])
-				t->slots[i] = t->groups[k]->steps[i].count;
+				t->slots[i] = step_page_slots(t->page, i,
+				    t->groups[k]->steps[i].count);
 }
 
 static void

@@ -109,6 +109,17 @@ step_page_serve(struct context *c, const struct request *rq,
 	return e;
 }
 
+uint64_t
+step_page_slots(const struct step_page *p, size_t i, uint64_t observations)
+{
+	int64_t from_ns = p->from_ns + (int64_t)i * p->step_ns;
+	int64_t until_ns = from_ns + p->step_ns < p->until_ns
+	    ? from_ns + p->step_ns : p->until_ns;
+	uint64_t slots = (uint64_t)((until_ns - from_ns) / p->slot_ns);
+
+	return observations < slots ? observations : slots;
+}
+
 void
 step_page_put(struct writer *w, const struct step_page *p)
 {

@@ -46,6 +46,11 @@ typedef const struct err *step_answer_fn(const struct step_page *p,
 const struct err *step_page_serve(struct context *c, const struct request *rq,
     struct response *rs, step_answer_fn *answer);
 
+/* How many slots step i was seen in, by the observations of a series: a slot in
+ * which its source began anew has two of them. */
+uint64_t step_page_slots(const struct step_page *p, size_t i,
+    uint64_t observations);
+
 /* Members of an open object: from, until, step, and why they are others than
  * those that were asked for, or "". */
 void step_page_put(struct writer *w, const struct step_page *p);
