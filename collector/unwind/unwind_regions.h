@@ -4,11 +4,11 @@
  *	code (of a file, or of several of one build id)
  *	  │ region 0 │ region 1 │ ...     rows of those that were met
  *
- * What was not met for longest makes room, and what has been met again and again
- * is kept for so many times longer: its cells rest before they are used again, so
- * an eighth of them is kept free.  The rows
- * are the child's word: only their number and order are checked here, since a
- * wrong rule can only give a wrong stack.
+ * What was not met for longest makes room, and what is met again and again is
+ * kept for so many times longer: its cells rest before they are used again, so
+ * an eighth of them is kept free.  The rows are the child's word: only their
+ * number and order are checked here, since a wrong rule can only give a wrong
+ * stack.
  */
 #ifndef COLLECTOR_UNWIND_REGIONS_H
 #define COLLECTOR_UNWIND_REGIONS_H
