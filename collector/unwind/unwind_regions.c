@@ -14,7 +14,7 @@
 #include "collector/unwind/unwind_rows.h"
 
 #define RESERVE_PART 8 /* kept free for what is met next */
-#define STRETCH 2000  /* samples, in which to be met once or often is the same */
+#define STRETCH 2000 /* samples: met once in it or often is the same */
 #define STRETCHES_MAX 16
 
 struct code {
