@@ -104,6 +104,7 @@ settle_leaving(struct wait_thread *t, struct task_struct *task,
 		t->since_ns = now_ns;
 	t->run_delay = run_delay;
 	t->told = 0;
+	t->latched = 0;
 	if ((task_state & TASK_ENDS) != 0)
 		t->state = WAIT_GONE;
 	else if (task_state == 0)
@@ -123,7 +124,7 @@ tell_end(struct wait_thread *t, struct task_struct *task)
 
 	of.queued_ns = wait_queued(t->reason, wait_ns,
 	    task->sched_info.run_delay, t->run_delay);
-	if (wait_ns >= threshold_of(t->reason))
+	if (wait_ns >= threshold_of(wait_is_idle(t->reason, t->latched)))
 		send_short(task, &of, 0, t->since_ns, WAIT_ENDED);
 }
 
@@ -149,7 +150,7 @@ static __always_inline void
 send_begin(void *ctx, struct wait_thread *t)
 {
 	struct wait_cpu of = {.thread = t->number, .since_ns = t->since_ns,
-	    .reason = state_now(t)};
+	    .reason = state_now(t), .idle = wait_is_idle(state_now(t), 0)};
 
 	send_stack(ctx, &of, WAIT_BEGUN);
 	t->told = 1;
@@ -214,11 +215,15 @@ static __always_inline void
 come(struct wait_cpu *w, struct task_struct *task, __u64 now_ns)
 {
 	struct wait_thread *t = thread_of(task);
+	bool idle;
 
-	if (t == 0 || t->state == WAIT_ON_CPU ||
-	    (__s64)(now_ns - t->since_ns) < (__s64)threshold_of(t->state))
+	if (t == 0 || t->state == WAIT_ON_CPU)
+		return;
+	idle = wait_is_idle(t->state, t->latched);
+	if ((__s64)(now_ns - t->since_ns) < (__s64)threshold_of(idle))
 		return;
 	w->reason = t->state;
+	w->idle = idle;
 	w->since_ns = t->since_ns;
 	w->came_ns = now_ns;
 	w->run_delay = t->run_delay;
@@ -341,6 +346,8 @@ set_up(struct wait_thread *t, const struct task_struct *task, __u32 state,
 	t->arrival = task->sched_info.last_arrival;
 	t->state = state;
 	t->told = 0;
+	t->latched = 0;
+	t->latches = 0;
 	t->swept = 0;
 	t->since_ns = since_ns;
 	t->run_delay = task->sched_info.run_delay;
@@ -483,9 +490,11 @@ queued_so_far(const struct wait_swept *r, __u64 last_queued)
 static __always_inline bool
 sweep_wants(struct wait_thread *t, const struct wait_swept *r)
 {
+	bool idle = wait_is_idle(r->thread.state, r->thread.latches);
+
 	if (r->thread.state == WAIT_ON_CPU ||
 	    r->thread.since_ns >= wait_sweep_ns ||
-	    r->now_ns - r->thread.since_ns < threshold_of(r->thread.state))
+	    r->now_ns - r->thread.since_ns < threshold_of(idle))
 		return 0;
 	if (t->swept_ns != r->thread.since_ns) {
 		t->swept_ns = r->thread.since_ns;

@@ -33,12 +33,13 @@ enum wait_state {
 };
 #define WAIT_ROOM 16 /* a power of two */
 
-/* Does a thread that waits so want nothing but work, time or a CPU? */
+/* Does a thread that waits so want nothing but work, time or a CPU?  Not one
+ * that polls until another's signal, as a database's backends do for locks. */
 static inline __u8
-wait_is_idle(__u32 state)
+wait_is_idle(__u32 state, __u8 latched)
 {
-	return state == WAIT_POLL || state == WAIT_TIMER ||
-	    state == WAIT_RUN_QUEUE;
+	return !latched && (state == WAIT_POLL || state == WAIT_TIMER ||
+	    state == WAIT_RUN_QUEUE);
 }
 
 /* The time of a thread, in ns since it was set up, by state. */
@@ -62,7 +63,10 @@ struct wait_thread {
 	__u8 told;       /* its stack was sent as it left */
 	__u8 swept;      /* times that its stack was sent while it waits */
 	__u8 called;     /* what its last system call waits for */
-	__u8 zero[7];
+	__u8 latched;    /* a signal has ended the wait that it is in, or was
+	                  * in last, in which it polls: wake.bpf.c */
+	__u8 latches;    /* it has ended one before */
+	__u8 zero[5];
 	__u64 task;      /* whose place it is: wait_thread.bpf.h; 0: none's */
 	__u64 number;    /* never given to another thread; 0: not set up yet */
 	__u64 since_ns;

@@ -19,7 +19,8 @@ volatile __u64 wait_idle_ns SEC(".data.wait") = 1000000; /* >= that */
 /* The wait that has just ended on a CPU, and what it may spend. */
 struct wait_cpu {
 	__u32 tid; /* 0: none, or not a long one */
-	__u32 reason;
+	__u16 reason;
+	__u16 idle; /* wait_is_idle() */
 	__u64 since_ns, came_ns; /* the latter 0: it goes on */
 	__u64 queued_ns, run_delay, thread;
 	__u64 spent_ns; /* each stack takes LEAVE_NS of the time behind it */
@@ -71,9 +72,9 @@ fill_kernel(struct sample_event *e, void *ctx)
 
 /* From which length on the stack of a wait is taken. */
 static __always_inline __u64
-threshold_of(__u32 state)
+threshold_of(bool idle)
 {
-	return wait_is_idle(state) ? wait_idle_ns : wait_threshold_ns;
+	return idle ? wait_idle_ns : wait_threshold_ns;
 }
 
 /* Sends the current thread's stack. */
@@ -93,7 +94,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 		return;
 	c->n[COUNT_RUNS]++;
 	if (w->came_ns != 0 && !ring_has_room_for(w->came_ns - w->since_ns,
-	    threshold_of(w->reason))) {
+	    threshold_of(w->idle))) {
 		c->n[COUNT_RING_FULL]++;
 		return;
 	}
@@ -112,7 +113,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	send(s, c, 1);
 	began_ns = bpf_ktime_get_ns() - began_ns;
 	c->n[COUNT_NS] += began_ns;
-	if (wait_is_idle(w->reason))
+	if (w->idle)
 		c->n[COUNT_IDLE_NS] += began_ns;
 }
 

@@ -1,6 +1,7 @@
 /*
  * The probe of wakers: whoever ends another thread's long wait for a futex, or
- * for a latch, sends its stack, and how long that one has waited.
+ * for a latch, sends its stack, and how long that one has waited.  A wait for
+ * a latch is no idle one from then on (wait_is_idle()).
  *
  * It runs at each wake-up of the host, so it looks first at what is kept of
  * the woken thread (wait.h), and at all else only where that may wait for a
@@ -96,6 +97,8 @@ BPF_PROG(wake_waking, struct task_struct *woken)
 	    wakes_futex(&of, waker, regs, woken)) ||
 	    futex_is_interrupted((__u64)regs, (__u64)ctx))
 		return 0;
+	if (t->state == WAIT_POLL)
+		t->latched = t->latches = 1;
 	wait_ns = bpf_ktime_get_ns() - t->since_ns;
 	if (wait_ns < wake_threshold_ns || (__s64)wait_ns < 0)
 		return 0;

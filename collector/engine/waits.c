@@ -455,13 +455,13 @@ waiter_stack(struct engine *s, struct waiter *x, const struct wait_swept *r,
 }
 
 static uint64_t
-waits_threshold(const struct engine_profile *p, enum wait_state reason)
+waits_threshold(const struct engine_profile *p, bool idle)
 {
-	return (uint64_t)(wait_is_idle(reason) ? p->waits.idle_ns :
-	    p->waits.threshold_ns);
+	return (uint64_t)(idle ? p->waits.idle_ns : p->waits.threshold_ns);
 }
 
-/* Its wait goes on: what of it is in the slot, if it is a long one. */
+/* Its wait goes on: what of it is in the slot, if it is a long one.  Nobody
+ * knows yet what will end it: for who has waited for a latch it may be one. */
 static void
 waiter_goes_on(struct engine *s, struct waiter *x,
     const struct wait_swept *r)
@@ -480,7 +480,8 @@ waiter_goes_on(struct engine *s, struct waiter *x,
 	wait.queued_ns = span_overlap(wait.begin_ns, wait.end_ns,
 	    waiter_woken_ns(r), r->now_ns);
 	x->since_ns = wait.begin_ns;
-	if (wait.end_ns - wait.begin_ns < waits_threshold(p, wait.reason))
+	if (wait.end_ns - wait.begin_ns < waits_threshold(p,
+	    wait_is_idle(wait.reason, r->thread.latches)))
 		return; /* its first part stays without a stack */
 	memcpy(&e, &r->event, HEAD);
 	/* It lies in the slot, whenever it is read. */
@@ -504,7 +505,8 @@ waiter_has_come(struct engine *s, struct waiter *x,
 	wait.queued_ns = wait_queued(t->reason, t->since_ns - t->left_ns,
 	    r->run_delay, t->run_delay);
 	if (x->stack != NULL && x->stack->time_ns == t->left_ns &&
-	    t->since_ns - t->left_ns >= waits_threshold(p, t->reason)) {
+	    t->since_ns - t->left_ns >= waits_threshold(p,
+	        wait_is_idle(t->reason, t->latched))) {
 		x->since_ns = t->left_ns;
 		waiter_tell(s, x, &wait, x->stack, x->stack_size);
 	}

@@ -13,6 +13,7 @@
 #include "store/base/clock.h"
 #include "store/base/log.h"
 #include "store/batch/batch.h"
+#include "store/model/types.h"
 
 /* What taking the stacks of wakers took. */
 static int64_t
@@ -123,24 +124,32 @@ waits_idle_part(struct engine *s, int64_t with_ns)
 }
 
 void
-waits_pace_judge(struct engine *s, uint64_t slot, struct batch *b)
+waits_pace_put(const struct engine *s, uint64_t slot, struct batch *b)
 {
 	static const struct pace_gauge threshold = {
 	    "memlens_profile_threshold_seconds", "seconds", 9},
-	    idle = {"memlens_profile_idle_threshold_seconds", "seconds", 9},
-	    ratio = {"memlens_profile_used_ratio", "ratio", 6};
+	    idle = {"memlens_profile_idle_threshold_seconds", "seconds", 9};
+	const struct engine_profile *of = &s->profiles[s->waits_pace.type], *p;
+
+	for (p = s->profiles; p < s->profiles + s->n_profiles; p++)
+		if (p == of || (pace_is_part(p) && p->type->threshold))
+			pace_put(s, b, p->row->name, &threshold, slot,
+			    of->waits.threshold_ns);
+	pace_put(s, b, of->row->name, &idle, slot, of->waits.idle_ns);
+}
+
+void
+waits_pace_judge(struct engine *s, uint64_t slot, struct batch *b)
+{
+	static const struct pace_gauge ratio = {"memlens_profile_used_ratio",
+	    "ratio", 6};
 	struct waits_pace *u = &s->waits_pace;
 	struct engine_profile *p = &s->profiles[u->type];
 	struct governor_used now;
 	int64_t idle_ns;
 	bool changes;
-	size_t i;
 
-	for (i = 0; i < s->n_profiles; i++)
-		if (i == u->type || pace_is_part(&s->profiles[i]))
-			pace_put(s, b, s->profiles[i].row->name, &threshold,
-			    slot, p->waits.threshold_ns);
-	pace_put(s, b, p->row->name, &idle, slot, p->waits.idle_ns);
+	waits_pace_put(s, slot, b);
 	waits_choose(s);
 	if (!governor_window_is_over(&u->window, clock_mono_ns()))
 		return;

@@ -29,6 +29,9 @@ struct waits_pace {
 
 void waits_pace_begin(struct engine *s, size_t type);
 
+/* Stores what is in force: of the type, and of those that are parts of it. */
+void waits_pace_put(const struct engine *s, uint64_t slot, struct batch *b);
+
 /* At the end of each slot: measures, stores it, and changes the threshold of
  * the next ones when need be. */
 void waits_pace_judge(struct engine *s, uint64_t slot, struct batch *b);

@@ -3,12 +3,13 @@
  * prints each slot.
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
- *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-o auto|back|schedule|leave]
- *	    [-c] [-l]] [-k] [-f PERIOD] [-y MS] [-z MS]
+ *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-I IDLE_US]
+ *	    [-o auto|back|schedule|leave] [-c] [-l]] [-k] [-f PERIOD] [-y MS] [-z MS]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
- * -W BUDGET is that of waits, in the same unit.
+ * -W BUDGET is that of waits, in the same unit.  -I: the threshold of idle
+ * waits, as if a budget had raised it.
  * -k: the kernel does not count runs, which costs more than an empty program.
  * -i: show inlined functions.  -w: take the waits of threads too, -o: when
  * their stacks are taken, -c: without samples of a clock, -l: those for locks.
@@ -53,7 +54,7 @@
 
 static int64_t began_ns; /* of the sampling */
 static volatile sig_atomic_t stopped;
-static long slow_ms;
+static long slow_ms, idle_us;
 
 static void
 on_signal(int sig)
@@ -340,6 +341,18 @@ set_waits(struct config *c, int64_t threshold_ns)
 }
 
 static void
+set_idle(struct engine *s, const struct config *c)
+{
+	struct waits_options *o = &s->profiles[PROFILE_offcpu].waits;
+
+	if (idle_us == 0 || s->sampler == NULL)
+		return;
+	o->idle_ns = idle_us * 1000;
+	sampler_set_threshold(s->sampler, c->profiles[PROFILE_offcpu].every,
+	    o->idle_ns);
+}
+
+static void
 set_faults(struct config *c, long period)
 {
 	c->profiles[PROFILE_faults].enabled = true;
@@ -388,7 +401,7 @@ main(int argc, char **argv)
 	config.short_lived_ns = 0;
 	config.profiles[PROFILE_faults].enabled = false;
 	config.profiles[PROFILE_alloc_space].enabled = false;
-	while ((c = getopt(argc, argv, "a:h:s:n:b:im:w:W:o:cklf:y:z:")) != -1) {
+	while ((c = getopt(argc, argv, "a:h:s:n:b:im:w:W:I:o:cklf:y:z:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -405,6 +418,8 @@ main(int argc, char **argv)
 			set_waits(&config, atol(optarg) * 1000);
 		else if (c == 'W')
 			config.offcpu_budget = atol(optarg);
+		else if (c == 'I')
+			idle_us = atol(optarg);
 		else if (c == 'o')
 			set_stacks(&config, optarg);
 		else if (c == 'f')
@@ -430,6 +445,7 @@ main(int argc, char **argv)
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* until we end */
 	die(source_profiles.open(&source, &config, services));
 	s = source;
+	set_idle(s, &config);
 	began_ns = clock_mono_ns();
 	s->pace.window.window_ns = config.slot_ns;
 	s->waits_pace.window.window_ns = config.slot_ns;

@@ -2,11 +2,14 @@
  * What samples cost slows what it is the cost of.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/engine/engine.h"
 #include "collector/profile/profiles.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/batch/batch.h"
+#include "store/model/types.h"
 #include "tests/unit/test.h"
 
 /* Page faults come as often as programs like, and keep to a quarter of the
@@ -42,9 +45,51 @@ TEST(events_slow_no_clock)
 	free(s);
 }
 
+/* How many thresholds are told of a source. */
+static int
+thresholds_of(const struct batch *b, const char *source)
+{
+	struct series_desc d;
+	struct label l[4];
+	int n = 0;
+	size_t i;
+
+	for (i = 0; i < b->n_blocks; i++) {
+		batch_series_desc(b, b->blocks[i].series, &d, l, 4);
+		n += strcmp(label_find(d.labels, d.n_labels, "source"),
+		    source) == 0;
+	}
+	return n;
+}
+
+/* Allocations are parts of others, too, and last for no time. */
+TEST(only_waits_have_a_threshold)
+{
+	static const struct profile *const rows[] = {&profile_offcpu,
+	    &profile_lock, &profile_lock_holder, &profile_inuse_space};
+	struct engine *s = calloc(1, sizeof(*s));
+	struct batch *b = batch_new(NS_PER_S);
+	size_t i;
+
+	s->border.slot_ns = NS_PER_S;
+	for (i = 0; i < 4; i++)
+		s->profiles[s->n_profiles++] = (struct engine_profile){
+		    .row = rows[i], .type = types_find(rows[i]->name),
+		    .state = SOURCE_ATTACHED};
+	s->profiles[2].state = SOURCE_NOT_ATTACHED;
+	waits_pace_put(s, 5, b);
+	CHECK_INT(thresholds_of(b, "offcpu"), 2); /* one of idle ones */
+	CHECK_INT(thresholds_of(b, "lock"), 1);
+	CHECK_INT(thresholds_of(b, "lock_holder"), 0);
+	CHECK_INT(thresholds_of(b, "inuse_space"), 0);
+	batch_free(b);
+	free(s);
+}
+
 int
 main(void)
 {
 	RUN(events_slow_no_clock);
+	RUN(only_waits_have_a_threshold);
 	return test_done();
 }

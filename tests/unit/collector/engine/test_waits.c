@@ -638,6 +638,24 @@ TEST(a_wait_is_of_one_service)
 	bench_free(t);
 }
 
+/* Of polls that go on as the slot ends, those of a thread that has waited for
+ * a latch so may be for a lock. */
+TEST(who_waits_for_a_latch_is_not_idle)
+{
+	struct wait_thread x = {.number = 1, .state = WAIT_POLL,
+	    .since_ns = BEGIN + SLOT - 2 * THRESHOLD};
+	struct bench *t = bench_new();
+
+	t->s.profiles[0].waits.idle_ns = 4 * THRESHOLD;
+	sweep_one(t, &x);
+	CHECK_INT(profile_of(t, "test_waits", "poll"), 0);
+	x.number = 2;
+	x.latches = 1;
+	sweep_one(t, &x);
+	CHECK_INT(profile_of(t, "test_waits", "poll"), 2 * THRESHOLD);
+	bench_free(t);
+}
+
 int
 main(void)
 {
@@ -650,5 +668,6 @@ main(void)
 	RUN(an_image_that_is_older_is_no_new_one);
 	RUN(a_sample_is_of_the_program_of_its_time);
 	RUN(a_wait_is_of_one_service);
+	RUN(who_waits_for_a_latch_is_not_idle);
 	return test_done();
 }
