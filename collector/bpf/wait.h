@@ -38,8 +38,8 @@ enum wait_state {
 static inline __u8
 wait_is_idle(__u32 state, __u8 latched)
 {
-	return !latched && (state == WAIT_POLL || state == WAIT_TIMER ||
-	    state == WAIT_RUN_QUEUE);
+	return state == WAIT_TIMER || state == WAIT_RUN_QUEUE ||
+	    (state == WAIT_POLL && !latched);
 }
 
 /* The time of a thread, in ns since it was set up, by state. */
