@@ -4,7 +4,8 @@
  *
  *	cpu_driver [-h HZ] [-s SLOT_MS] [-n SLOTS] [-b BUDGET]
  *	    [-i] [-w THRESHOLD_US [-W BUDGET] [-I IDLE_US]
- *	    [-o auto|back|schedule|leave] [-c] [-l]] [-k] [-f PERIOD] [-y MS] [-z MS]
+ *	    [-o auto|back|schedule|leave] [-c] [-l]]
+ *	    [-k] [-f PERIOD] [-y MS] [-z MS]
  *
  * SIGTERM ends it before that, in the middle of a slot.  BUDGET is in
  * millionths of a CPU and judged at each slot; without it there is none.
@@ -376,6 +377,17 @@ print_state(const void *source, const char *word, size_t part)
 }
 
 static void
+print_states(const void *source)
+{
+	print_state(source, "state", 0);
+	print_state(source, "waits", PROFILE_offcpu);
+	print_state(source, "faults", PROFILE_faults);
+	print_state(source, "wakers", PROFILE_lock_holder);
+	print_state(source, "allocs", PROFILE_inuse_objects);
+	fflush(stdout);
+}
+
+static void
 set_allocs(struct config *c, char *library)
 {
 	c->profiles[PROFILE_alloc_space].enabled = true;
@@ -401,7 +413,8 @@ main(int argc, char **argv)
 	config.short_lived_ns = 0;
 	config.profiles[PROFILE_faults].enabled = false;
 	config.profiles[PROFILE_alloc_space].enabled = false;
-	while ((c = getopt(argc, argv, "a:h:s:n:b:im:w:W:I:o:cklf:y:z:")) != -1) {
+	while ((c = getopt(argc, argv,
+	    "a:h:s:n:b:im:w:W:I:o:cklf:y:z:")) != -1) {
 		if (c == 'h')
 			config.profiles[PROFILE_cpu].every = atol(optarg);
 		else if (c == 's')
@@ -449,12 +462,7 @@ main(int argc, char **argv)
 	began_ns = clock_mono_ns();
 	s->pace.window.window_ns = config.slot_ns;
 	s->waits_pace.window.window_ns = config.slot_ns;
-	print_state(s, "state", 0);
-	print_state(s, "waits", PROFILE_offcpu);
-	print_state(s, "faults", PROFILE_faults);
-	print_state(s, "wakers", PROFILE_lock_holder);
-	print_state(s, "allocs", PROFILE_inuse_objects);
-	fflush(stdout);
+	print_states(s);
 	if (s->sampler != NULL)
 		print_balance(s, run(s, services, &config, slots), &config);
 	print_state(s, "ended", 0);
