@@ -9,7 +9,7 @@
 #include "collector/bpf/sums.h"
 
 #define CELL_WAYS 32
-#define KEPT_WAYS 8 /* of them where those that leave room do not go */
+#define KEPT_WAYS 8 /* and so many where those that leave room do not go */
 
 /* Set by the daemon at any time. */
 volatile __u64 sums_border = 0;
@@ -60,9 +60,9 @@ sums_place(__u64 hash, __u32 way, bool leaves)
 {
 	__u32 at = hash & (SUMS_CELLS - 1);
 
-	if (leaves)
+	if (leaves || way >= KEPT_WAYS)
 		return at * 3 / 4;
-	return way < KEPT_WAYS ? SUMS_CELLS / 4 * 3 + at / 4 : at;
+	return SUMS_CELLS / 4 * 3 + at / 4;
 }
 
 /* Adds a value to the key's histogram, whose bucket is found here; `leaves`:
@@ -70,13 +70,13 @@ sums_place(__u64 hash, __u32 way, bool leaves)
 static __always_inline bool
 sums_add(struct sums_key *key, bool leaves, __u8 side, __u64 value)
 {
+	__u32 i, ways = leaves ? CELL_WAYS : KEPT_WAYS + CELL_WAYS;
 	__u64 above, old, hash, at;
-	__u32 i;
 
 	key->bucket = sums_split(value, &above);
 	hash = sums_hash((__u64)key->tgid << 32 | key->device,
 	    (__u64)key->bucket << 16 | (__u64)key->what << 8 | key->detail);
-	for (i = 0; i < CELL_WAYS; i++, hash += hash >> 20 | 1) {
+	for (i = 0; i < ways; i++, hash += hash >> 20 | 1) {
 		struct sums_cell *c;
 
 		at = sums_place(hash, i, leaves) + (side & 1) * SUMS_CELLS;

@@ -67,8 +67,11 @@ TEST(who_is_alone_has_all_of_it)
 	unsigned added = 0, i;
 
 	empty();
-	for (i = 1; i <= PROCESSES; i++)
+	for (i = 1; i <= PROCESSES; i++) {
 		added += add_many(i, DISK_DEVICE, VALUES);
+		if (i == 25) /* and none is lost before it is nearly full */
+			CHECK_INT(added, 25 * VALUES);
+	}
 	CHECK(added > SUMS_CELLS - SUMS_CELLS / 64);
 	CHECK_INT(sums_used[0], added);
 	CHECK_INT(sums_used[1], 0);
