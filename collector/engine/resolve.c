@@ -149,20 +149,47 @@ resolve_want_tables(struct engine *s, const struct sample_event *e,
 		unwind_processes_want(s->processes, p, (int64_t)e->time_ns);
 }
 
+/* When the process executed another program than the sample's, 0: never yet,
+ * by what was told until it was looked at. */
+static int64_t
+resolve_next_exec(struct engine *s, const struct sample_event *e,
+    const struct process *p)
+{
+	if (s->watch == NULL)
+		return 0;
+	if (p != NULL)
+		process_watch_until(s->watch, p->read->named_ns, s->now_ns);
+	return process_watch_next_exec(s->watch, (int32_t)e->pid,
+	    (int64_t)e->time_ns);
+}
+
+/* Was it looked at only when it had executed the next program? */
+static bool
+resolve_is_late(const struct sample_event *e, const struct process_read *r,
+    int64_t next_ns)
+{
+	return next_ns != 0 && r->named_ns >= next_ns &&
+	    ((int64_t)e->time_ns >= r->before.until_ns ||
+	    r->before.named_ns >= next_ns);
+}
+
 /* The process as its program was when the sample was taken; NULL: that program
  * is gone, and nobody has looked at it. */
 static struct process *
-resolve_process(struct engine *s, const struct sample_event *e)
+resolve_process(struct engine *s, const struct sample_event *e,
+    int64_t *next_ns)
 {
 	struct process *p = services_process(s->services, (int32_t)e->pid,
 	    e->start_ns);
 
-	if (p == NULL || p->executed_ns == 0 ||
-	    (int64_t)e->time_ns < p->executed_ns)
-		return p;
-	if (!p->gone)
+	if (p != NULL && !p->gone && p->executed_ns != 0 &&
+	    (int64_t)e->time_ns >= p->executed_ns)
 		services_look(s->services, p->pid);
-	return p->executed_ns == 0 ? p : NULL;
+	*next_ns = resolve_next_exec(s, e, p);
+	if (p == NULL || resolve_is_late(e, p->read, *next_ns))
+		return NULL;
+	return p->executed_ns == 0 || (int64_t)e->time_ns < p->executed_ns ?
+	    p : NULL;
 }
 
 /* What it was called then. */
@@ -178,26 +205,40 @@ resolve_name(const struct sample_event *e, const struct process_read *r,
 	    before ? r->before.service : r->service);
 }
 
+/* Nobody looked at that program. */
+static void
+resolve_unseen(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who)
+{
+	bool kernel = (e->flags & EVENT_KTHREAD) != 0;
+
+	snprintf(who->comm, sizeof(who->comm), "%.*s", EVENT_COMM, e->comm);
+	snprintf(who->service, sizeof(who->service), "%s",
+	    kernel && who->next_ns != 0 ? SERVICES_KERNEL : RESOLVE_EXITED);
+	if (kernel)
+		return;
+	resolve_ask_origin(s, e, who);
+	if (!who->told && who->next_ns != 0)
+		services_name(s->services, who->comm, "", "", NULL,
+		    who->service, sizeof(who->service));
+}
+
 static void
 resolve_find_who(struct engine *s, const struct sample_event *e,
     struct resolve_who *who)
 {
-	struct process *p = resolve_process(s, e);
+	int64_t next_ns;
+	struct process *p = resolve_process(s, e, &next_ns);
 
-	*who = (struct resolve_who){.p = p,
+	*who = (struct resolve_who){.p = p, .next_ns = next_ns,
 	    .cgroup = p != NULL ? p->read->cgroup : "",
 	    .instance = p != NULL ? p->read->instance : ""};
 	if (p != NULL) {
 		process_executes(p, e->exec_id);
 		resolve_name(e, p->read, who);
 	} else {
-		snprintf(who->comm, sizeof(who->comm), "%.*s", EVENT_COMM,
-		    e->comm);
-		snprintf(who->service, sizeof(who->service), "%s",
-		    RESOLVE_EXITED);
+		resolve_unseen(s, e, who);
 	}
-	if ((e->flags & EVENT_KTHREAD) == 0 && p == NULL)
-		resolve_ask_origin(s, e, who);
 }
 
 struct maps_process *

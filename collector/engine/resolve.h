@@ -63,6 +63,7 @@ struct resolve_who {
 	bool told;         /* but the kernel said where it comes from */
 	struct process *root; /* told: an ancestor that is known, or NULL */
 	struct process *code; /* told: whose mappings are its own, or NULL */
+	int64_t next_ns;   /* when it executed another program, 0: not yet */
 	int64_t exec_ns;   /* told: when it executed its program, 0: never */
 	const char *cgroup;
 	const char *instance; /* "": of none, or not known */
@@ -77,7 +78,8 @@ void resolve_ask_origin(struct engine *s, const struct sample_event *e,
 
 /* The list of mappings that a sample's addresses lie in.  A process that is
  * gone has none, but a child of a fork has its parent's until it executes a
- * program; *own: the process, unless it is that.  NULL: nobody's. */
+ * program, also where its own were read only behind that; *own: the process,
+ * unless it is that.  NULL: nobody's. */
 struct maps_process *resolve_code(struct engine *s,
     const struct sample_event *e, struct resolve_who *who,
     struct process **own);

@@ -119,6 +119,20 @@ resolve_ask_origin(struct engine *s, const struct sample_event *e,
 	    sizeof(who->service));
 }
 
+/* Are a process's mappings of the program that the sample is of, as far as one
+ * can know?  If not, whose they were is asked for. */
+static bool
+resolve_is_code(struct engine *s, const struct sample_event *e,
+    struct resolve_who *who, const struct maps_process *p)
+{
+	if (maps_process_list(p)->n == 0)
+		return false;
+	if (who->next_ns == 0 || maps_process_read(p) < who->next_ns)
+		return true;
+	resolve_ask_origin(s, e, who);
+	return who->code == NULL;
+}
+
 struct maps_process *
 resolve_code(struct engine *s, const struct sample_event *e,
     struct resolve_who *who, struct process **own)
@@ -129,7 +143,7 @@ resolve_code(struct engine *s, const struct sample_event *e,
 	*own = of;
 	if (of != NULL)
 		p = maps_process(s->maps, of, s->now_ns);
-	if (of != NULL && maps_process_list(p)->n > 0)
+	if (of != NULL && resolve_is_code(s, e, who, p))
 		return p;
 	*own = NULL;
 	if (!who->told) /* it ended just before its mappings were read */
@@ -139,6 +153,8 @@ resolve_code(struct engine *s, const struct sample_event *e,
 		    (int32_t)e->pid, e->start_ns)) == NULL)
 			return NULL;
 		process_executes(of, e->exec_id);
+		if (!of->gone && who->next_ns != 0)
+			return maps_process(s->maps, of, s->now_ns);
 		/* It may have ended behind what was told so far. */
 		process_watch_drain(s->watch, s->now_ns);
 		return maps_ended(s->maps, of, who->exec_ns,

@@ -385,6 +385,12 @@ maps_process_name(const struct maps_process *p, const struct mapping *map)
 	return maps_name(&p->list, map);
 }
 
+int64_t
+maps_process_read(const struct maps_process *p)
+{
+	return p->list_ns;
+}
+
 const struct maps_list *
 maps_process_list(const struct maps_process *p)
 {

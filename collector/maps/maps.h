@@ -95,6 +95,9 @@ struct mapping *maps_find(struct maps *m, struct maps_process *p,
 const char *maps_process_name(const struct maps_process *p,
     const struct mapping *map);
 
+/* When the list was read (CLOCK_MONOTONIC); 0: never. */
+int64_t maps_process_read(const struct maps_process *p);
+
 /* All executable mappings, valid as long as the process. */
 const struct maps_list *maps_process_list(const struct maps_process *p);
 

@@ -36,6 +36,8 @@ lineage_event(struct lineage *l, const struct process_event *e)
 	} else if (e->kind == PROCESS_EXEC) {
 		if (x->pid != e->pid)
 			*x = (struct lineage_entry){.pid = e->pid};
+		if (x->first_ns == 0)
+			x->first_ns = e->time_ns;
 		x->exec_ns = e->time_ns;
 		memcpy(x->comm, e->comm, sizeof(x->comm));
 	}
@@ -49,6 +51,22 @@ lineage_entry(const struct lineage *l, int32_t pid)
 	return pid > 0 && x->pid == pid ? x : NULL;
 }
 
+/* Which program was it at that moment, if it had executed one? */
+static void
+lineage_program(const struct lineage_entry *x, int64_t time_ns,
+    struct lineage_origin *out)
+{
+	if (x->first_ns == 0 || x->first_ns > time_ns)
+		return;
+	out->program = x->pid;
+	if (x->exec_ns > time_ns) { /* one before the last */
+		out->exec_ns = x->first_ns;
+		return;
+	}
+	out->exec_ns = x->exec_ns;
+	memcpy(out->comm, x->comm, sizeof(out->comm));
+}
+
 bool
 lineage_find(const struct lineage *l, int32_t pid, int64_t time_ns,
     lineage_known_fn *known, void *arg, struct lineage_origin *out)
@@ -60,12 +78,8 @@ lineage_find(const struct lineage *l, int32_t pid, int64_t time_ns,
 	if (x == NULL)
 		return false;
 	for (depth = 0; x != NULL && depth < LINEAGE_DEPTH; depth++) {
-		if (out->program == 0 && x->exec_ns != 0 &&
-		    x->exec_ns <= time_ns) {
-			out->program = x->pid;
-			out->exec_ns = x->exec_ns;
-			memcpy(out->comm, x->comm, sizeof(out->comm));
-		}
+		if (out->program == 0)
+			lineage_program(x, time_ns, out);
 		if (x->parent != 0 && known(arg, x->parent)) {
 			out->root = x->parent;
 			break;
@@ -76,4 +90,14 @@ lineage_find(const struct lineage *l, int32_t pid, int64_t time_ns,
 		x = lineage_entry(l, x->parent);
 	}
 	return out->root != 0 || out->program != 0;
+}
+
+int64_t
+lineage_next_exec(const struct lineage *l, int32_t pid, int64_t time_ns)
+{
+	const struct lineage_entry *x = lineage_entry(l, pid);
+
+	if (x == NULL || x->fork_ns > time_ns || x->exec_ns <= time_ns)
+		return 0;
+	return x->first_ns > time_ns ? x->first_ns : x->exec_ns;
 }

@@ -28,7 +28,8 @@ struct lineage;
 struct lineage_entry {
 	int32_t pid, parent;
 	int64_t fork_ns;  /* CLOCK_MONOTONIC; 0: only its exec was seen */
-	int64_t exec_ns;  /* the last one; 0: it has its parent's code */
+	int64_t first_ns; /* of its execs; 0: it has its parent's code */
+	int64_t exec_ns;  /* the last one */
 	char comm[16];    /* of that program */
 };
 
@@ -38,7 +39,7 @@ struct lineage_origin {
 	int32_t program; /* whose image it executes: itself or an ancestor that
 	                  * is no known one, or 0: the root's */
 	int64_t exec_ns; /* when it began to */
-	char comm[16];   /* of that program, or "" */
+	char comm[16];   /* of that program; "": not known, or the root's */
 };
 
 /* NULL when out of memory. */
@@ -55,5 +56,10 @@ typedef bool lineage_known_fn(void *arg, int32_t pid);
  * it. */
 bool lineage_find(const struct lineage *l, int32_t pid, int64_t time_ns,
     lineage_known_fn *known, void *arg, struct lineage_origin *out);
+
+/* When the process that had that number at time_ns executed the next program
+ * that is remembered; 0: it has not. */
+int64_t lineage_next_exec(const struct lineage *l, int32_t pid,
+    int64_t time_ns);
 
 #endif

@@ -113,7 +113,8 @@ void
 process_executed(struct process *p, int64_t time_ns)
 {
 	p->renewed = false;
-	if (p->executed_ns == 0)
+	if (p->executed_ns == 0 &&
+	    (p->read == NULL || time_ns > p->read->named_ns))
 		p->executed_ns = time_ns;
 }
 

@@ -45,6 +45,7 @@ enum process_part {
 /* What it was called before it executed its program. */
 struct process_before {
 	int64_t until_ns; /* monotonic; 0: nothing is known */
+	int64_t named_ns; /* when it was read */
 	char service[64];
 	char comm[16];
 };
@@ -54,6 +55,7 @@ struct process_read {
 	uint64_t serial;      /* never given to another process */
 	char service[64];
 	char comm[16];
+	int64_t named_ns;     /* monotonic: when these were read */
 	char command[256];    /* comm and executable path, or the arguments */
 	char cgroup[128];     /* path, "" for the root */
 	struct process_before before;
@@ -151,7 +153,8 @@ process_is_later(uint32_t exec_id, uint32_t than)
 void process_executes(struct process *p, uint32_t exec_id);
 void process_renew(struct process *p);
 
-/* The kernel has told that it executed a program. */
+/* The kernel has told that it executed a program; perhaps late, and what was
+ * read since says so already. */
 void process_executed(struct process *p, int64_t time_ns);
 
 /* It has ended. */

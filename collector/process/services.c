@@ -266,6 +266,7 @@ process_go_on(struct services *s, struct process *p, bool changed)
 
 	if (changed && p->executed_ns != 0) {
 		r->before.until_ns = p->executed_ns;
+		r->before.named_ns = r->named_ns;
 		memcpy(r->before.service, r->service, sizeof(r->service));
 		memcpy(r->before.comm, r->comm, sizeof(r->comm));
 	}

@@ -147,6 +147,7 @@ services_classify(struct services *s, struct process *p)
 	struct process_read *r = p->read;
 	const struct process *parent = NULL;
 
+	r->named_ns = clock_mono_ns();
 	instances_leave(s->instances, p);
 	r->port = r->number = 0;
 	if (r->service[0] != '\0')

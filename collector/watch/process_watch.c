@@ -300,6 +300,13 @@ process_watch_origin(const struct process_watch *c, int32_t pid,
 	    out);
 }
 
+int64_t
+process_watch_next_exec(
+    const struct process_watch *c, int32_t pid, int64_t time_ns)
+{
+	return lineage_next_exec(c->lineage, pid, time_ns);
+}
+
 void
 process_watch_name(const struct process_watch *c,
     const struct lineage_origin *origin, const char *comm, char *out,

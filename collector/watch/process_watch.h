@@ -81,6 +81,11 @@ void process_watch_until(
 bool process_watch_origin(const struct process_watch *c, int32_t pid,
     int64_t time_ns, struct lineage_origin *out);
 
+/* When it executed the next program, as of time_ns (lineage.h); 0: nobody was
+ * told that it has. */
+int64_t process_watch_next_exec(const struct process_watch *c, int32_t pid,
+    int64_t time_ns);
+
 /* The service of a process with that origin and name. */
 void process_watch_name(const struct process_watch *c,
     const struct lineage_origin *origin, const char *comm, char *out,

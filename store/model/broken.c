@@ -39,7 +39,8 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
     [BROKEN_TOO_LARGE] = {"table too large", "[unwind table too large]",
         "the code has more unwind rows than a table may have", 0},
     [BROKEN_NO_PROCESS] = {"no process", "[no process]",
-        "the processes had ended before they were looked at", 0},
+        "the processes had ended, or executed another program, "
+        "before they were looked at", 0},
     [BROKEN_NEW_CODE] = {"new code", "[new code]",
         "the code had been seen for less than 10 s: its unwind tables were "
         "on their way", 1},

@@ -4,8 +4,8 @@
  *
  *	cpu_churn fork US             children that work for US microseconds
  *	                              of CPU time, as all here
- *	cpu_churn exec US FILE        the same, having executed FILE: a copy
- *	                              of this program
+ *	cpu_churn exec US FILE        the same, and as long again having
+ *	                              executed FILE: a copy of this program
  *	cpu_churn library US A B      dlopen, call for half of US to one and a
  *	                              half times it, dlclose, in turn; a file
  *	                              exports in_library(ns), which is called
@@ -69,13 +69,12 @@ way_child(const char *us, const char *file)
 {
 	pid_t pid = fork();
 
-	if (pid == 0 && file != NULL) {
-		execl(file, file, "burn", us, (char *)NULL);
-		_exit(127);
-	}
 	if (pid == 0) {
 		in_child(atol(us) * 1000);
-		_exit(0);
+		if (file == NULL)
+			_exit(0);
+		execl(file, file, "burn", us, (char *)NULL);
+		_exit(127);
 	}
 	waitpid(pid, NULL, 0);
 }

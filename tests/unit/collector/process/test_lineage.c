@@ -80,6 +80,29 @@ TEST(until_it_executes_a_program)
 	lineage_free(l);
 }
 
+TEST(one_program_after_the_other)
+{
+	struct lineage *l = lineage_new();
+	struct lineage_origin o;
+
+	forked(l, 7, 100, 10);
+	CHECK_INT(lineage_next_exec(l, 100, 15), 0);
+	executed(l, 100, "env", 20);
+	executed(l, 100, "grep", 30);
+	CHECK(find(l, 100, 15, &o) && o.program == 0 && o.root == 7);
+	CHECK(find(l, 100, 25, &o) && o.program == 100);
+	CHECK_INT(o.exec_ns, 20);
+	CHECK_STR(o.comm, ""); /* env is forgotten */
+	CHECK(find(l, 100, 30, &o) && o.exec_ns == 30);
+	CHECK_STR(o.comm, "grep");
+	CHECK_INT(lineage_next_exec(l, 100, 9), 0); /* another process */
+	CHECK_INT(lineage_next_exec(l, 100, 15), 20);
+	CHECK_INT(lineage_next_exec(l, 100, 25), 30);
+	CHECK_INT(lineage_next_exec(l, 100, 30), 0);
+	CHECK_INT(lineage_next_exec(l, 101, 15), 0);
+	lineage_free(l);
+}
+
 TEST(numbers_come_again)
 {
 	struct lineage *l = lineage_new();
@@ -105,6 +128,7 @@ main(void)
 {
 	RUN(a_child_is_what_its_parent_is);
 	RUN(until_it_executes_a_program);
+	RUN(one_program_after_the_other);
 	RUN(numbers_come_again);
 	return test_done();
 }

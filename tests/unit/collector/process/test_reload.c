@@ -11,6 +11,7 @@
 #include "collector/base/config.h"
 #include "collector/process/services.h"
 #include "collector/process/services_rules.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
@@ -217,7 +218,8 @@ TEST(the_name_of_a_program_that_was_just_executed)
 	put_stat(36, "other");
 	services_name_of(s, 36, name, sizeof(name));
 	CHECK_STR(name, "db");
-	process_executed(process_last(services_table(s), 36), 500);
+	process_executed(process_last(services_table(s), 36),
+	    clock_mono_ns() + 1);
 	services_name_of(s, 36, name, sizeof(name));
 	CHECK_STR(name, "other");
 	services_free(s);
