@@ -25,22 +25,42 @@ lineage_free(struct lineage *l)
 	free(l);
 }
 
+/* Its exec may have been told before: by another CPU. */
+static void
+lineage_fork(struct lineage_entry *x, const struct process_event *e)
+{
+	if (x->pid != e->pid || x->exec_ns <= e->time_ns)
+		*x = (struct lineage_entry){.pid = e->pid};
+	else if (x->first_ns <= e->time_ns)
+		x->first_ns = x->exec_ns;
+	x->parent = e->parent;
+	x->fork_ns = e->time_ns;
+}
+
+static void
+lineage_exec(struct lineage_entry *x, const struct process_event *e)
+{
+	if (x->pid != e->pid)
+		*x = (struct lineage_entry){.pid = e->pid};
+	if (e->time_ns < x->fork_ns)
+		return; /* another process's */
+	if (x->first_ns == 0 || e->time_ns < x->first_ns)
+		x->first_ns = e->time_ns;
+	if (e->time_ns < x->exec_ns)
+		return;
+	x->exec_ns = e->time_ns;
+	memcpy(x->comm, e->comm, sizeof(x->comm));
+}
+
 void
 lineage_event(struct lineage *l, const struct process_event *e)
 {
 	struct lineage_entry *x = &l->all[(uint32_t)e->pid % LINEAGE_MAX];
 
-	if (e->kind == PROCESS_FORK && e->pid != e->parent) {
-		*x = (struct lineage_entry){.pid = e->pid,
-		    .parent = e->parent, .fork_ns = e->time_ns};
-	} else if (e->kind == PROCESS_EXEC) {
-		if (x->pid != e->pid)
-			*x = (struct lineage_entry){.pid = e->pid};
-		if (x->first_ns == 0)
-			x->first_ns = e->time_ns;
-		x->exec_ns = e->time_ns;
-		memcpy(x->comm, e->comm, sizeof(x->comm));
-	}
+	if (e->kind == PROCESS_FORK && e->pid != e->parent)
+		lineage_fork(x, e);
+	else if (e->kind == PROCESS_EXEC)
+		lineage_exec(x, e);
 }
 
 static const struct lineage_entry *

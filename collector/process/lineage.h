@@ -46,7 +46,8 @@ struct lineage_origin {
 struct lineage *lineage_new(void);
 void lineage_free(struct lineage *l);
 
-/* Takes forks of processes and executions; other events are ignored. */
+/* Takes forks of processes and executions, in any order; other events are
+ * ignored. */
 void lineage_event(struct lineage *l, const struct process_event *e);
 
 /* Is the process known otherwise? */

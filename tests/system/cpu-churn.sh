@@ -39,6 +39,7 @@ begin "$dir/loader_$tag" library 2000 "$dir/a.so" "$dir/b.so" >"$dir/used"
 forked="process=forker_$tag[,}]" executed="process=child_$tag[,}]"
 loaded="process=loader_$tag[^;]*"
 in_program="$executed.*;(burn|in_program)" in_child="$forked.*;in_child"
+before="process=execer_$tag[,}].*;in_child"
 # What a walk by tables gives: the caller, then the library's code.
 in_library="$loaded.*;(in_library|work_[ab]|[ab][.]so[+])"
 called="$loaded;[^[].*;calls_[ab];in_library;work_"
@@ -66,7 +67,7 @@ sampled() {
 }
 content() {
 	sampled && there 60 "$in_program" && there 60 "$in_child" &&
-		there 200 "$called"
+		there 60 "$before" && there 200 "$called"
 }
 # Slots so long that closing them, which a busy machine makes long, too, does
 # not put off more and more what is to be named.
@@ -99,6 +100,10 @@ share "programs that were executed are themselves" \
 many "they have a service of their own" " child_$tag [{]" 392
 many "their code has its names" " child_$tag [{].*;(burn|in_program)" 60
 many "a child's stack has its parent's names" " forker_$tag .*;in_child" 60
+# Before its exec a child is of its parent's program: half of its work is so.
+many "what it did before its exec has the parent's names" "$before" 60
+share "and is not of the program that it executed" \
+	"$executed.*;(in_child|.no mapping.;.unknown.)" "$executed" 2
 # What has no callers and says nothing: before, nine tenths.
 share "an unknown leaf is not all there is" \
 	"$loaded;(.no user stack.|.unknown.)( |;)" "$loaded" 10

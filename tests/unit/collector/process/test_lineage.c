@@ -103,6 +103,29 @@ TEST(one_program_after_the_other)
 	lineage_free(l);
 }
 
+/* Each CPU tells its own. */
+TEST(an_exec_is_told_before_its_fork)
+{
+	struct lineage *l = lineage_new();
+	struct lineage_origin o;
+
+	executed(l, 100, "grep", 30);
+	executed(l, 100, "env", 20);
+	forked(l, 7, 100, 10);
+	CHECK(find(l, 100, 15, &o) && o.program == 0 && o.root == 7);
+	CHECK(find(l, 100, 25, &o) && o.exec_ns == 20);
+	CHECK(find(l, 100, 35, &o) && o.exec_ns == 30 && o.root == 7);
+	CHECK_STR(o.comm, "grep");
+	executed(l, 100, "next", 50); /* of the next one of that number */
+	forked(l, 8, 100, 40);
+	executed(l, 100, "grep", 35);
+	CHECK(find(l, 100, 45, &o) && o.program == 0 && o.root == 8);
+	CHECK_INT(lineage_next_exec(l, 100, 45), 50);
+	CHECK(find(l, 100, 55, &o) && o.program == 100);
+	CHECK_STR(o.comm, "next");
+	lineage_free(l);
+}
+
 TEST(numbers_come_again)
 {
 	struct lineage *l = lineage_new();
@@ -129,6 +152,7 @@ main(void)
 	RUN(a_child_is_what_its_parent_is);
 	RUN(until_it_executes_a_program);
 	RUN(one_program_after_the_other);
+	RUN(an_exec_is_told_before_its_fork);
 	RUN(numbers_come_again);
 	return test_done();
 }
