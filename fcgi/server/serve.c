@@ -183,6 +183,15 @@ serve_write(FCGX_Request *f, const struct response *rs, bool head)
 	buf_fini(&out);
 }
 
+/* From now on, as long as a request has in all. */
+static void
+serve_begin_anew(const struct serve_options *o)
+{
+	int64_t all_ns = o->settings->deadline_ns;
+
+	serve_deadline(SERVE_LATE(all_ns), all_ns - SERVE_LATE(all_ns));
+}
+
 /* The time that a request has, of which it has used some before. */
 static void
 serve_begin(const struct serve_options *o, const struct request *rq)
@@ -221,6 +230,8 @@ serve_request(const struct serve_options *o, struct context *c,
 		route_dispatch(o->site, c, o->pool, &rq, &rs);
 	if (e != NULL && o->pool == POOL_INGEST)
 		o->site->refused(c, e);
+	/* the work is done: a client that takes it slowly has its own time */
+	serve_begin_anew(o);
 	if (!watch_end())
 		serve_write(f, &rs, strcmp(rq.method, "HEAD") == 0);
 	response_fini(&rs);
@@ -267,11 +278,9 @@ serve_wait(const struct serve_options *o, struct context *c, int stop)
 static int
 serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 {
-	int64_t all_ns = o->settings->deadline_ns;
 	int rc;
 
-	/* for the reading of it, too */
-	serve_deadline(SERVE_LATE(all_ns), all_ns - SERVE_LATE(all_ns));
+	serve_begin_anew(o); /* for the reading of it, too */
 	rc = FCGX_Accept_r(f);
 	if (rc == 0) {
 		serve_request(o, c, f);
