@@ -61,15 +61,17 @@ copy_few(struct unwind_scratch *s)
 		s->stack_end = end;
 }
 
-/*
- * As the ring fills up, one of so many objects is told of, and stands for as
- * many: by chance, so that all stacks have their share, in use, too.  What is
- * given back is always told.
- */
-static __always_inline __u32
-thin_out(__u64 eighths)
+/* For how many objects the event stands; 0: it is not told. */
+static __always_inline __u64
+count(struct sample_counts *c, __u8 what, __u64 eighths)
 {
-	return eighths < 4 ? 1 : eighths < 6 ? 2 : eighths < 7 ? 8 : 32;
+	c->n[COUNT_RUNS]++;
+	if (what == OBJECT_TOOK)
+		return thin_take(eighths, bpf_get_prandom_u32());
+	if (eighths < THIN_GAVE_EIGHTHS)
+		return 1;
+	c->n[COUNT_RING_FULL]++;
+	return 0;
 }
 
 static __always_inline int
@@ -79,23 +81,18 @@ tell(void *ctx, __u8 what)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
 	__u32 type = what == OBJECT_TOOK ? profile_type : gave_type, slot;
-	__u64 eighths = ring_eighths();
-	__u32 times = what == OBJECT_TOOK ? thin_out(eighths) : 1;
+	__u64 eighths = ring_eighths(), times;
 	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
 	struct unwind_thread *t;
 	struct unwind_scratch *s;
 
-	if (c == 0)
+	times = c == 0 ? 0 : count(c, what, eighths);
+	if (c == 0 || times == 0)
 		return 0;
-	c->n[COUNT_RUNS]++;
-	if ((bpf_get_prandom_u32() & (times - 1)) != 0) {
-		c->n[COUNT_IDLE]++;
-		return 0;
-	}
 	slot = find_slot();
 	s = bpf_map_lookup_elem(&scratch, &slot);
 	if (s == 0) {
-		c->n[COUNT_RING_FULL]++;
+		c->n[COUNT_RING_FULL] += times;
 		return 0;
 	}
 	s->event.time_ns = began_ns;
@@ -110,7 +107,7 @@ tell(void *ctx, __u8 what)
 		if (eighths > 3)
 			copy_few(s);
 	}
-	send(s, c, 1);
+	send(s, c, times);
 	s->busy = 0;
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 	return 0;

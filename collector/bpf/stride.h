@@ -65,4 +65,36 @@ stride_take(struct stride *s, __u64 sample_ns)
 	return owed;
 }
 
+/*
+ * Of the objects that are taken, which ones are told of as the ring fills up:
+ * one of so many, by chance, which stands for as many: so all stacks have their
+ * share, in use, too.  Where it is lost, as many are.
+ *
+ *	eighths of what is for taken objects, which is half of the ring
+ *	0 ─ one of 1 ─ 4 ─ 2 ─ 6 ─ 8 ─ 7 ─ 32 ─ 10 ─ 128 ─ 11 ─ 512 ─ 12 full
+ *	0 ─ all that are given back are told ── 10 ─── none ────────────
+ *
+ * One that is given back may be missed, since the library's table tells it; of
+ * what is taken the stack would be lost, with all that it stands for: so there
+ * is room for these where those find none.
+ */
+#define THIN_GAVE_EIGHTHS 10
+
+static inline __attribute__((always_inline)) __u32
+thin_out(__u64 eighths)
+{
+	if (eighths < 7)
+		return eighths < 4 ? 1 : eighths < 6 ? 2 : 8;
+	return eighths < 10 ? 32 : eighths < 11 ? 128 : 512;
+}
+
+/* One more object: for how many it stands; 0: another one stands for it. */
+static inline __attribute__((always_inline)) __u64
+thin_take(__u64 eighths, __u32 chance)
+{
+	__u32 times = thin_out(eighths);
+
+	return (chance & (times - 1)) != 0 ? 0 : times;
+}
+
 #endif

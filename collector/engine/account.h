@@ -4,6 +4,9 @@
  *
  *	runs = idle + ring full + malformed + held full + aggregate full
  *	     + locks full + samples stored + what is held or still in the ring
+ *
+ * An object that was picked by chance for so many (stride.h) is so many of
+ * each of these: where the ring was half full, that is so but for the chance.
  */
 #ifndef COLLECTOR_ACCOUNT_H
 #define COLLECTOR_ACCOUNT_H

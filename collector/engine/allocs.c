@@ -265,7 +265,7 @@ allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 	if (p != NULL && took && (e->object.address == 0 ||
 	    !objects_take(o, p, e->exec_id, e->object.address,
 	    objects_weigh(e->object.bytes, e->value), e->time_ns)))
-		allocs_lose(s, 1);
+		allocs_lose(s, e->value);
 	else if (p != NULL && !took)
 		objects_give(o, p, e->exec_id, e->object.address);
 	return !took;

@@ -353,7 +353,7 @@ resolve_add_object(struct engine *s, const struct sample_event *e,
 {
 	struct objects_weight w = objects_weigh(e->object.bytes, e->value);
 	struct aggregate_stack stack = {.frames = refs, .n = n + 1,
-	    .value = w.bytes, .samples = 1};
+	    .value = w.bytes, .samples = e->value};
 	char leaf[ALLOCS_LEAF_MAX];
 	uint32_t number = AGGREGATE_NONE;
 
@@ -364,9 +364,9 @@ resolve_add_object(struct engine *s, const struct sample_event *e,
 		number = aggregate_add_to(s->aggregate, &stack);
 	if (number != AGGREGATE_NONE && objects_placed(s->allocs.objects,
 	    who->p, e->object.address, w, e->time_ns, number))
-		s->profiles[e->type].now.samples++;
+		s->profiles[e->type].now.samples += e->value;
 	else
-		resolve_lose_stack(s, e, who, 1);
+		resolve_lose_stack(s, e, who, e->value);
 }
 
 /* A poll may last: a sample from behind its beginning is not of the future,

@@ -107,8 +107,6 @@ expect "nothing is lost" "$lost" -z "$lost"
 kept=$(awk '/^given/ { n += $6 } END { print n }' "$dir/true")
 before=$(awk -v s="$(last_slot)" -v o="$oracle" '$1 == "inuse_space" &&
 	$2 == s && index($0, o) { n += $NF } END { print n + 0 }' "$out")
-thinned=$(grep -a 'profile_idle_total \[\]' "$out" | awk '{ s[$2]++
-	if (s[$2] == 2) n = $NF } END { print n + 0 }')
 end_driver
 expect "every run is accounted for" "$(grep '^balance' "$out")" \
 	"$(balanced "$out" && echo yes)" = yes
@@ -116,11 +114,13 @@ begin_driver -s 1000 -h 1 -a "$library"
 seen slots 4
 after=$(awk -v s="$(last_slot)" -v o="$oracle" '$1 == "inuse_space" &&
 	$2 == s && index($0, o) { n += $NF } END { print n + 0 }' "$out")
-# One object may have come before its process was known.
+# One object may have come before its process was known; some stood for others,
+# where the ring was half full.
 expect "what lives is taken over" \
-	"$after, before it $before; $kept of them of the functions; $thinned \
-runs were left out for a full ring" $((after - before)) -ge 0 -a \
-	$((after - before)) -le 3000000 -o "$thinned" -gt 0
+	"$after, before it $before; $kept of them of the functions" \
+	$((after - before)) -ge 0 -a $((after - before)) -le 3000000 -o \
+	$((after - before)) -le $((before / 10)) -a \
+	$((before - after)) -le $((before / 10))
 echo on >&9
 gone() { ! pgrep -f "$dir/$oracle" >"$dir/left"; }
 await 30 gone
