@@ -14,7 +14,7 @@
 #include "store/base/log.h"
 #include "store/base/text.h"
 
-#define KALLSYMS_WAIT_NS (60 * NS_PER_S) /* doubles up to the next line */
+#define KALLSYMS_WAIT_NS (10 * NS_PER_S) /* doubles up to the next line */
 #define KALLSYMS_WAIT_MAX_NS (3600 * NS_PER_S)
 
 /* Frame 0 stands for what found no room. */
@@ -132,6 +132,24 @@ symbols_lost(void *arg, const struct link_request *q, bool guilty)
 		symbols_file_queue(s, q->ids[i]);
 }
 
+/* Where a BPF program ends is not told, so that code of one that was loaded
+ * since the names were read has that of the one before it, until now. */
+static void
+symbols_name_programs(struct symbols *s)
+{
+	struct frame frame;
+
+	for (uint32_t i = 0; i < s->n_addresses; i++) {
+		struct address *a = &s->addresses[i];
+
+		if (a->file != KERNEL_FILE || a->frame == NONE ||
+		    frames_get(s->frames, a->frame).kind != FRAME_BPF)
+			continue;
+		a->frame = kallsyms_lookup(s->kallsyms, a->offset, &frame) ?
+		    symbols_frame(s, &frame) : NONE;
+	}
+}
+
 static void
 symbols_read_kallsyms(struct symbols *s, int64_t now_ns)
 {
@@ -149,6 +167,7 @@ symbols_read_kallsyms(struct symbols *s, int64_t now_ns)
 	}
 	kallsyms_close(s->kallsyms);
 	s->kallsyms = k;
+	symbols_name_programs(s);
 }
 
 const struct err *
@@ -373,6 +392,8 @@ symbols_kernel(struct symbols *s, uint64_t addr)
 		s->kernel_missed = true;
 		return symbols_frame(s, &frame);
 	}
+	if (frame.kind == FRAME_BPF)
+		s->kernel_missed = true; /* or is it of another? */
 	s->addresses[id].frame = symbols_frame(s, &frame);
 	return s->addresses[id].frame;
 }

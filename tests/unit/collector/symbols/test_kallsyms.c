@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "collector/symbols/kallsyms.h"
+#include "collector/symbols/symbols.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "tests/unit/test.h"
 
@@ -149,6 +151,37 @@ TEST(code_for_calls_by_a_register)
 	kallsyms_close(k);
 }
 
+/* A program that was loaded after the names were read stood under that of the
+ * one before it. */
+TEST(programs_that_are_loaded_later)
+{
+	static const char first[] = "ffffffff81000000 T _stext\n"
+	    "ffffffffc0200000 t bpf_prog_1_first\t[bpf]\n";
+	static const char then[] = "ffffffffc0200800 t bpf_prog_2_then\t[bpf]\n";
+	char path[] = "/tmp/test_programs.XXXXXX";
+	int fd = mkstemp(path);
+	uint64_t addr = 0xffffffffc0200810;
+	struct symbols *s;
+
+	CHECK(write(fd, first, sizeof(first) - 1) ==
+	    (ssize_t)sizeof(first) - 1);
+	CHECK_OK(symbols_new(&s, path, NULL));
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr)).name,
+	    "bpf_prog_1_first");
+	CHECK(write(fd, then, sizeof(then) - 1) == (ssize_t)sizeof(then) - 1);
+	symbols_trim(s, clock_mono_ns() + NS_PER_S);
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr)).name,
+	    "bpf_prog_1_first"); /* not each time */
+	symbols_trim(s, clock_mono_ns() + 11 * NS_PER_S);
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr)).name,
+	    "bpf_prog_2_then");
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr - 0x10)).name,
+	    "bpf_prog_2_then");
+	symbols_free(s);
+	close(fd);
+	unlink(path);
+}
+
 int
 main(void)
 {
@@ -157,5 +190,6 @@ main(void)
 	RUN(many);
 	RUN(missing);
 	RUN(code_for_calls_by_a_register);
+	RUN(programs_that_are_loaded_later);
 	return test_done();
 }
