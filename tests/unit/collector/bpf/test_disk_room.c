@@ -8,8 +8,10 @@
 
 #include "tests/unit/test.h"
 
-#define barrier() __asm__ volatile("" ::: "memory")
-#define barrier_var(v) __asm__ volatile("" : "+r"(v))
+#define barrier() __asm__ volatile("" :: \
+				       : "memory")
+#define barrier_var(v) __asm__ volatile("" \
+					: "+r"(v))
 
 #include "collector/bpf/disk.h"
 #include "collector/bpf/sums.bpf.h"

@@ -90,6 +90,8 @@ bench_new(void)
 	CHECK_OK(services_new(&t->services, &t->config));
 	p = services_process(t->services, getpid(), 0);
 	CHECK(p != NULL);
+	if (p != NULL)
+		p->read->named_ns = 1; /* before all that happens here */
 	t->head = (struct sample_event){.pid = (__u32)getpid(), .tid = 1,
 	    .start_ns = p != NULL ? p->start_ns : 0, .exec_id = 1,
 	    .period = 1, .flags = EVENT_WAIT | EVENT_IN_KERNEL, .comm = "x"};
