@@ -157,7 +157,8 @@ TEST(programs_that_are_loaded_later)
 {
 	static const char first[] = "ffffffff81000000 T _stext\n"
 	    "ffffffffc0200000 t bpf_prog_1_first\t[bpf]\n";
-	static const char then[] = "ffffffffc0200800 t bpf_prog_2_then\t[bpf]\n";
+	static const char then[] =
+	    "ffffffffc0200800 t bpf_prog_2_then\t[bpf]\n";
 	char path[] = "/tmp/test_programs.XXXXXX";
 	int fd = mkstemp(path);
 	uint64_t addr = 0xffffffffc0200810;
