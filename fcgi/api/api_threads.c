@@ -71,8 +71,7 @@ threads_put_state(struct writer *w, const struct step_page *q,
 	writer_decimal(w, sum, m->desc.scale);
 	writer_key_open(w, "points", '[');
 	for (size_t i = 0; i < m->n_points; i++) {
-		uint64_t slots = step_page_slots(q, i,
-		    threads_slots(pool, i));
+		uint64_t slots = threads_slots(pool, i);
 
 		writer_open(w, '[');
 		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);

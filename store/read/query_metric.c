@@ -74,6 +74,20 @@ metric_drop(void *arg, size_t n)
 	r->all = NULL;
 }
 
+/* No more than the step has: a slot of an open journal is two blocks where its
+ * source began anew within it. */
+static void
+metric_limit_slots(const struct steps *t, struct metric_point *points)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t left = t->until - t->from - i * t->step;
+		uint64_t most = left < t->step ? left : t->step;
+
+		if (points[i].slots > most)
+			points[i].slots = most;
+	}
+}
+
 static const struct err *
 metric_one(void *arg, struct steps *t, uint32_t series, size_t at, bool *has)
 {
@@ -89,6 +103,8 @@ metric_one(void *arg, struct steps *t, uint32_t series, size_t at, bool *has)
 	r->kind = d.kind;
 	e = out->points == NULL ? err_nomem()
 	                        : steps_each(t, series, metric_block, r);
+	if (e == NULL)
+		metric_limit_slots(t, out->points);
 	for (size_t i = 0; i < t->n && e == NULL && !*has; i++)
 		*has = out->points[i].count > 0;
 	if (*has)

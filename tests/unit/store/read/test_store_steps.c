@@ -82,12 +82,56 @@ TEST(a_rate_is_over_the_slots_that_have_data)
 	store_close(s);
 }
 
+/* A source that begins anew within a slot tells of it twice: half of its rate
+ * was shown there until the slot was sealed. */
+TEST(a_slot_that_was_begun_twice_is_one)
+{
+	char twice[] = "/tmp/memlens-test-twice-XXXXXX", command[100];
+	struct series_desc d = {.kind = SERIES_COUNTER, .name = "n_total"};
+	struct store_options o = {.slot_ns = SLOT, .no_thread = true};
+	struct metric_query q = {NULL, FIRST * SLOT, (FIRST + 3) * SLOT, SLOT,
+	    10, false};
+	struct metric_series *m = NULL;
+	struct store_writer *w;
+	struct selector *sel;
+	struct store *s;
+	size_t n = 0;
+
+	CHECK(mkdtemp(twice) != NULL);
+	CHECK_OK(store_writer_open(&w, twice, &o));
+	for (unsigned i = 0; i < 4; i++) { /* slots 0, 1, 1, 2 */
+		struct batch *b = batch_new((uint64_t)SLOT);
+		unsigned slot = i < 2 ? i : i - 1;
+
+		batch_add_counter(b, batch_series(b, &d), FIRST + slot,
+		    (FIRST + (int64_t)slot) * SLOT + i, 7, 7 * (int64_t)i);
+		CHECK_OK(store_append(w, b));
+		batch_free(b);
+	}
+	CHECK_OK(store_open(&s, twice, 0));
+	CHECK_OK(selector_parse("n_total", &sel));
+	q.selector = sel;
+	CHECK_OK(store_query_metric(s, &q, &m, &n));
+	CHECK_INT(n, 1);
+	for (size_t i = 0; n == 1 && i < 3; i++) {
+		CHECK_INT(m[0].points[i].slots, 1);
+		CHECK_INT(m[0].points[i].increase, i == 1 ? 14 : 7);
+	}
+	metric_series_free(m, n);
+	selector_free(sel);
+	store_close(s);
+	CHECK_OK(store_writer_close(w));
+	snprintf(command, sizeof(command), "rm -rf '%s'", twice);
+	CHECK_INT(system(command), 0);
+}
+
 int
 main(void)
 {
 	char command[100];
 
 	RUN(a_rate_is_over_the_slots_that_have_data);
+	RUN(a_slot_that_was_begun_twice_is_one);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	CHECK_INT(system(command), 0);
 	return test_done();
