@@ -455,21 +455,12 @@ sweep_head(struct wait_swept *r, struct task_struct *task)
 {
 	struct sample_event *e = &r->event;
 
-	__builtin_memset(e, 0, __builtin_offsetof(struct sample_event,
-	    frames));
-	e->pid = task->tgid;
-	e->tid = task->pid;
-	e->start_ns = task->group_leader->start_boottime;
-	e->exec_id = (__u32)task->self_exec_id;
-	e->type = profile_type;
-	e->period = 1;
-	e->table = UNWIND_NO_TABLE;
+	fill_thread(e, task);
 	e->flags = EVENT_WAIT | EVENT_IN_KERNEL;
 	e->wait.part = WAIT_GOING;
 	e->wait.thread = r->thread.number;
 	e->wait.reason = r->thread.state;
 	fill_futex(&e->wait, (void *)bpf_task_pt_regs((void *)task));
-	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
 	r->now_ns = e->time_ns = bpf_ktime_get_ns();
 }
 

@@ -35,6 +35,22 @@ struct {
 	__type(value, struct wait_end);
 } wait_ends SEC(".maps");
 
+/* An event that says nothing yet but whose it is. */
+static __always_inline void
+fill_thread(struct sample_event *e, struct task_struct *task)
+{
+	__builtin_memset(e, 0, __builtin_offsetof(struct sample_event,
+	    frames));
+	e->pid = task->tgid;
+	e->tid = task->pid;
+	e->start_ns = task->group_leader->start_boottime;
+	e->exec_id = (__u32)task->self_exec_id;
+	e->type = profile_type;
+	e->period = 1;
+	e->table = UNWIND_NO_TABLE;
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
+}
+
 /* What an event of a wait says besides its stack. */
 static __always_inline void
 fill_wait(struct sample_event *e, const struct wait_cpu *w, __u8 part)
@@ -131,17 +147,8 @@ send_short(struct task_struct *task, const struct wait_cpu *w,
 	if (s == 0 || c == 0)
 		return;
 	e = &s->event;
-	__builtin_memset(e, 0, __builtin_offsetof(struct sample_event,
-	    frames));
+	fill_thread(e, task);
 	e->time_ns = now_ns;
-	e->pid = task->tgid;
-	e->tid = task->pid;
-	e->start_ns = task->group_leader->start_boottime;
-	e->exec_id = (__u32)task->self_exec_id;
-	e->type = profile_type;
-	e->period = 1;
-	e->table = UNWIND_NO_TABLE;
-	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
 	fill_wait(e, w, part);
 	if (sums != 0) {
 		__builtin_memcpy(e->frames, &sums->sums, sizeof(sums->sums));
