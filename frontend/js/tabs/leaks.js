@@ -18,6 +18,7 @@
   const NO_HEAP = 'There is no heap profile: ';
   const UNSEEN = 'What grows is not in the heap profile, as memory that a ' +
     'program maps itself (V8, Python and others do): ';
+  const NOT_TOLD = 'which code touches it is not known.';
   const TOUCHED = 'these stacks touch memory anew while what is resident ' +
     'grows; what was given back is not known.';
   const RESIDENT = 'only what is resident is known.';
@@ -65,9 +66,10 @@
   /* What is said of all together, in sentences.  Pure. */
   function words(a) {
     const out = [], { memory_ends: end } = a;
-    if (!a.heap)
-      out.push((a.unseen ? UNSEEN : NO_HEAP) +
-        (a.suspects.length ? TOUCHED : RESIDENT));
+    if (a.unseen)
+      out.push(UNSEEN + (a.heap ? NOT_TOLD : TOUCHED));
+    else if (!a.heap)
+      out.push(NO_HEAP + (a.suspects.length ? TOUCHED : RESIDENT));
     if (a.anew)
       out.push('MemLens began anew at ' + F.dateTime(a.anew) + ': what ' +
         'lived then is one stack since, [before MemLens started], and the ' +

@@ -179,6 +179,8 @@ test('what is said of leaks', () => {
     'MiB/min). 2 stacks have grown and stopped: no suspects.');
   assert.match(M.leaks.words({ ...a, unseen: true }), new RegExp('^What ' +
     'grows is not in the heap profile, .*: these stacks touch memory anew'));
+  assert.match(M.leaks.words({ ...a, heap: true, unseen: true, suspects: [] }),
+    /not in the heap profile, .*: which code touches it is not known\./);
   assert.match(M.leaks.words({ ...a, suspects: [] }), /only what is resident/);
   assert.match(M.leaks.none({ by: 'no data' }), /^No data/);
   assert.deepEqual(M.leaks.rates({ slope: 100, slope_low: 10,
