@@ -179,7 +179,8 @@ profile_page_records(const struct profile_page *page)
 {
 	const struct type *t = types_find(profile_page_source(page));
 
-	return t != NULL ? t->records : NULL;
+	/* of what nobody took nothing is lost */
+	return t != NULL && page->profile->slots > 0 ? t->records : NULL;
 }
 
 /* Of records that are lost nobody knows what they would have counted: nothing

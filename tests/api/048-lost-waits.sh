@@ -70,6 +70,10 @@ check "a table says so" js 'd.incomplete === true && /lost/.test(d.why)'
 get GET "/api/v1/flamegraph.svg?query=$(enc "$mix")&from=$((END - 400))&until=$END"
 check "an empty picture, too" grep -q 'no data: nothing was seen, but waits' \
     "$T/body"
+tree 'lock_waits{service="mix"}' 3
+check "of what was not recorded nothing is lost" js '
+    d.memlens.state === "no data" && d.memlens.slots === 0 &&
+    JSON.stringify(d.memlens.lost) === "{}"'
 tree "$mix" 5
 check "what others lose is nothing to it" js 'd.memlens.state === "zero" &&
     d.memlens.incomplete === undefined && d.memlens.slots === 10'
