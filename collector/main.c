@@ -12,6 +12,7 @@
 #include "collector/base/config.h"
 #include "collector/daemon.h"
 #include "store/base/err.h"
+#include "store/base/heap.h"
 #include "store/base/log.h"
 
 #define DEFAULT_CONFIG "/etc/memlens/memlens.conf"
@@ -170,8 +171,7 @@ static void
 set_allocator(void)
 {
 	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, 256 << 10);
-	mallopt(M_TRIM_THRESHOLD, 512 << 10);
+	heap_keep_little();
 }
 
 int

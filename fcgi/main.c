@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "fcgi/server/version.h"
 #include "fcgi/site.h"
 #include "store/base/err.h"
+#include "store/base/heap.h"
 #include "store/base/log.h"
 
 #define STORE_DIR "/var/lib/memlens"
@@ -260,15 +260,6 @@ run(struct options *o)
 	return status;
 }
 
-/* A large answer needs some ten megabytes for milliseconds: to give them back
- * to the kernel and fault them in again took a third of its time. */
-static void
-keep_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -276,7 +267,10 @@ main(int argc, char **argv)
 	int status;
 
 	log_init("memlens-fcgi", LOG_L_INFO);
-	keep_memory();
+	/* A large answer needs some ten megabytes for milliseconds: to give
+	 * them back to the kernel and fault them in again took a third of its
+	 * time. */
+	heap_keep_all();
 	status = parse_options(&o, argc, argv);
 	return status >= 0 ? status : run(&o);
 }

@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <fcgiapp.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -253,24 +253,46 @@ serve_idle(const struct serve_options *o, struct context *c)
 	    serve_sooner(draw_idle(o->draw), o->site->idle(c)));
 }
 
+/*
+ * What a worker waits for, its signals and the socket.  Of the workers that
+ * wait for the socket one is woken, the first that is there, so that few
+ * questions are one worker's: what that one has read the others need not read
+ * and hold, too.  -1: there is none.
+ */
+static int
+serve_waiting(int stop, int socket)
+{
+	struct epoll_event on_stop = {.events = EPOLLIN, .data.fd = stop};
+	struct epoll_event on_socket = {.events = EPOLLIN | EPOLLEXCLUSIVE,
+	    .data.fd = socket};
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (fd >= 0 && epoll_ctl(fd, EPOLL_CTL_ADD, stop, &on_stop) == 0 &&
+	    epoll_ctl(fd, EPOLL_CTL_ADD, socket, &on_socket) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 /* Until somebody connects; false: the worker is to end, as one does that may
  * not start the program that is now there to draw: the next one may, and
- * answers. */
+ * answers.  Who connected is left to the next one, too, which sees it as soon
+ * as it waits. */
 static bool
-serve_wait(const struct serve_options *o, struct context *c, int stop)
+serve_wait(const struct serve_options *o, struct context *c, int waiting,
+    int stop)
 {
-	struct pollfd fds[2];
+	struct epoll_event events[2];
+	int n;
 
-	for (;;) {
-		fds[0] = (struct pollfd){.fd = stop, .events = POLLIN};
-		fds[1] = (struct pollfd){.fd = o->socket, .events = POLLIN};
-		if (poll(fds, 2, serve_idle(o, c)) <= 0)
-			continue; /* another signal */
-		if (fds[0].revents != 0 || draw_is_replaced(o->draw))
+	do
+		n = epoll_wait(waiting, events, 2, serve_idle(o, c));
+	while (n <= 0); /* another signal */
+	while (n-- > 0)
+		if (events[n].data.fd == stop)
 			return false;
-		if (fds[1].revents != 0)
-			return true;
-	}
+	return !draw_is_replaced(o->draw);
 }
 
 /* One request, if no other worker was faster.  Its number, 0 or 1, or -1 when
@@ -295,8 +317,8 @@ serve_one(const struct serve_options *o, struct context *c, FCGX_Request *f)
 	return rc == 0;
 }
 
-/* All workers wait for the socket, and one of them gets the connection: the
- * others must not stay in accept(2), deaf to SIGTERM. */
+/* Who is woken may find that another worker has the connection: it must not
+ * stay in accept(2), deaf to SIGTERM. */
 static bool
 serve_share(int socket)
 {
@@ -311,8 +333,9 @@ serve_run(const struct serve_options *o)
 	struct context c;
 	FCGX_Request f;
 	int stop = serve_signals(), got = 0;
+	int waiting = stop < 0 ? -1 : serve_waiting(stop, o->socket);
 
-	if (stop < 0 || !serve_share(o->socket) || FCGX_Init() != 0 ||
+	if (waiting < 0 || !serve_share(o->socket) || FCGX_Init() != 0 ||
 	    FCGX_InitRequest(&f, o->socket, FCGI_FAIL_ACCEPT_ON_INTR) != 0) {
 		log_err("libfcgi does not start");
 		return 1;
@@ -324,7 +347,9 @@ serve_run(const struct serve_options *o)
 	c.turns = o->turns;
 	c.fault = o->fault;
 	for (long n = 0; got >= 0 && (o->max_requests == 0 ||
-	    n < o->max_requests) && serve_wait(o, &c, stop); n += got) {
+	    n < o->max_requests); n += got) {
+		if (!serve_wait(o, &c, waiting, stop))
+			break;
 		got = serve_one(o, &c, &f);
 		if (got == 1)
 			context_asked(&c);
@@ -333,6 +358,7 @@ serve_run(const struct serve_options *o)
 	o->site->end(&c);
 	draw_end(o->draw);
 	context_fini(&c);
+	close(waiting);
 	close(stop);
 	return got < 0;
 }

@@ -93,16 +93,22 @@ usage_strip(struct usage *c, const struct sealed *f,
 	return NULL;
 }
 
-/* A bundle: its strips, each with its part of what all of them take. */
+/* A bundle: its strips, each with its part of what all of them take, from the
+ * first record, of `first` bytes, on. */
 static const struct err *
 usage_bundle(struct usage *c, struct sealed *f, const uint32_t *places,
-    struct cur value, uint64_t size)
+    struct cur value, uint64_t first, uint64_t *counted)
 {
 	struct buf plain = {0};
-	const struct err *e = sealed_unpack_bundle(f, value, &plain);
-	struct cur all = cur_of(plain.data, plain.len), key, strip;
-	uint64_t done = 0;
+	const struct err *e;
+	struct cur all, key, strip;
+	uint64_t done = 0, size;
 
+	f->joined = 0;
+	e = sealed_unpack_bundle(f, value, &plain);
+	size = first + f->joined;
+	*counted += size;
+	all = cur_of(plain.data, plain.len);
 	while (e == NULL && cur_left(&all) > 0) {
 		uint64_t before = done;
 
@@ -136,11 +142,9 @@ usage_records(struct usage *c, struct sealed *f, const uint32_t *places,
 		    cur_left(&key) + 1 == SEALED_STRIP_KEY &&
 		    cur_left(&value) > 0 && *value.p == SEALED_BUNDLE;
 
+		*counted += bundle ? 0 : size;
 		if (bundle)
-			size = sealed_bundle_size(value);
-		*counted += size;
-		if (bundle)
-			e = usage_bundle(c, f, places, value, size);
+			e = usage_bundle(c, f, places, value, size, counted);
 		else if (kind == SEALED_STRIPS)
 			e = usage_strip(c, f, places, key, value, size);
 		else

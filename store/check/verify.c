@@ -241,7 +241,7 @@ verify_lives(struct sealed *f)
 	struct series_index x = {.whole = true};
 	struct buf lives = {0}, again = {0};
 	struct lives series = {0};
-	const struct err *e = sealed_read_stream(f, SEALED_LIVES, &lives);
+	const struct err *e = sealed_read_lives(f, &lives);
 
 	if (e == NULL && lives.len > 0) {
 		e = sealed_read_stream(f, SEALED_SERIES, &x.bytes);

@@ -17,11 +17,22 @@
 #define DBFILE_PROBE (64 << 10) /* more than a handle takes */
 #define DBFILE_WRITE_CACHE (512u << 10) /* pages come in order */
 
+/* What a leaf page holds: a head with its checksum, a place of 2 bytes for each
+ * key and each value, and these behind 3 bytes, at multiples of 4.  What is
+ * longer than a quarter of it has pages of its own. */
+#define DBFILE_HEAD 32
+#define DBFILE_ITEM 3
+#define DBFILE_EDGE 32   /* of dbfile_put_edge()'s, of keys of 18 bytes */
+#define DBFILE_LOWEST 64 /* of the record that comes last */
+#define DBFILE_LEAST 128 /* bytes that are worth a record */
+
 struct dbfile {
 	DB_ENV *env; /* memory of this process, and nothing on the disk */
 	DB *db;
 	DBC *cursor;
 	bool failed;
+	size_t page, room; /* being written: what a page holds, and takes; */
+	struct buf last;   /* the highest key, and a zero */
 	char path[512];
 	DBT key, value; /* memory of the last record, ours */
 };
@@ -113,12 +124,78 @@ dbfile_create(struct dbfile **out, const char *path, uint32_t page_size)
 	if (rc == 0)
 		rc = f->db->open(f->db, NULL, path, NULL, DB_BTREE,
 		    DB_CREATE | DB_EXCL, 0640);
+	f->page = page_size - DBFILE_HEAD - DBFILE_EDGE;
+	f->room = f->page - DBFILE_LOWEST;
 	if (rc == 0)
 		return NULL;
 	e = dbfile_error(f, rc, "cannot be made");
 	dbfile_close(f);
 	*out = NULL;
 	return e;
+}
+
+static size_t
+dbfile_item(size_t n)
+{
+	return 2 + ((n + DBFILE_ITEM + 3) & ~(size_t)3);
+}
+
+static size_t
+dbfile_bytes(size_t key, size_t n)
+{
+	return dbfile_item(key) + dbfile_item(n);
+}
+
+size_t
+dbfile_piece(const struct dbfile *f, size_t key, size_t n)
+{
+	size_t most = f->page / 4 - DBFILE_HEAD, room = f->room;
+
+	n = n < most ? n : most;
+	if (dbfile_bytes(key, n) <= room ||
+	    dbfile_bytes(key, DBFILE_LEAST) > room)
+		return n; /* or of the next page */
+	room -= dbfile_item(key) + 2;
+	return (room & ~(size_t)3) - DBFILE_ITEM;
+}
+
+/* Is it behind all that are there? */
+static bool
+dbfile_is_behind(const struct dbfile *f, const struct buf *key)
+{
+	size_t n = f->last.len < key->len ? f->last.len : key->len;
+	int order = n > 0 ? memcmp(key->data, f->last.data, n) : 0;
+
+	return order > 0 || (order == 0 && key->len > f->last.len);
+}
+
+/* Takes the room of a record that comes behind all others. */
+static const struct err *
+dbfile_take_room(struct dbfile *f, const struct buf *key, size_t n)
+{
+	size_t bytes = dbfile_bytes(key->len, n);
+
+	if (bytes > f->room)
+		f->room = f->page;
+	f->room -= bytes < f->room ? bytes : f->room;
+	buf_clear(&f->last);
+	buf_put(&f->last, key->data, key->len);
+	buf_put_u8(&f->last, 0);
+	return f->last.failed ? err_nomem() : NULL;
+}
+
+/* A full page is split before its last record when one comes behind it: that
+ * is a short one here, which goes again. */
+static int
+dbfile_put_edge(struct dbfile *f, DBT *k, DBT *v)
+{
+	DBT edge = {.data = f->last.data, .size = (uint32_t)f->last.len};
+	DBT none = {.data = NULL};
+	int rc = f->db->put(f->db, NULL, &edge, &none, 0);
+
+	if (rc == 0)
+		rc = f->db->put(f->db, NULL, k, v, 0);
+	return rc == 0 ? f->db->del(f->db, NULL, &edge, 0) : rc;
 }
 
 const struct err *
@@ -130,22 +207,18 @@ dbfile_put(struct dbfile *f, const struct buf *key, const void *p, size_t n)
 	} alias = {p};
 	DBT k = {.data = key->data, .size = (uint32_t)key->len};
 	DBT v = {.data = alias.out, .size = (uint32_t)n};
+	bool behind = dbfile_is_behind(f, key);
 	int rc;
 
 	if (f->failed || key->failed)
 		return err_nomem();
-	rc = f->db->put(f->db, NULL, &k, &v, 0);
-	return rc == 0 ? NULL : dbfile_error(f, rc, "cannot be written");
-}
-
-/* A page that is full is split before its last record, and what came first
- * lies between others: a tenth of the pages is empty. */
-static int
-dbfile_fill(DB *db)
-{
-	DB_COMPACT how = {.compact_fillpercent = 100};
-
-	return db->compact(db, NULL, NULL, NULL, &how, DB_FREE_SPACE, NULL);
+	if (behind && f->last.len > 0 && dbfile_bytes(key->len, n) > f->room)
+		rc = dbfile_put_edge(f, &k, &v);
+	else
+		rc = f->db->put(f->db, NULL, &k, &v, 0);
+	if (rc != 0)
+		return dbfile_error(f, rc, "cannot be written");
+	return behind ? dbfile_take_room(f, key, n) : NULL;
 }
 
 const struct err *
@@ -153,11 +226,9 @@ dbfile_finish(struct dbfile *f)
 {
 	DB *db = f->db;
 	const struct err *e = NULL;
-	int rc = f->failed ? 0 : dbfile_fill(db), closed;
+	int rc = db->close(db, 0); /* flushes and syncs */
 
 	f->db = NULL;
-	closed = db->close(db, 0); /* flushes and syncs */
-	rc = rc != 0 ? rc : closed;
 	if (rc != 0)
 		e = dbfile_error(f, rc, "cannot be finished");
 	else if (f->failed)
@@ -305,5 +376,6 @@ dbfile_close(struct dbfile *f)
 		f->env->close(f->env, 0);
 	free(f->key.data);
 	free(f->value.data);
+	buf_fini(&f->last);
 	free(f);
 }

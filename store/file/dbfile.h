@@ -20,6 +20,14 @@ const struct err *dbfile_create(struct dbfile **out, const char *path,
     uint32_t page_size);
 const struct err *dbfile_put(struct dbfile *f, const struct buf *key,
     const void *p, size_t n);
+/*
+ * How many of n bytes to put next, under a key of so many: all, or as many as
+ * the page takes that is being filled, the rest to follow under a higher key;
+ * 128 at least, where there are so many.  So pages are full where keys come in
+ * their order, but for a short record with the lowest of all, which may come
+ * last.
+ */
+size_t dbfile_piece(const struct dbfile *f, size_t key, size_t n);
 /* Writes everything out and syncs it; frees f in any case. */
 const struct err *dbfile_finish(struct dbfile *f);
 

@@ -22,13 +22,15 @@
  *	03 chunk(be32)                         stacks
  *	04 chunk(be32)                         marks
  *	05 chunk(be32)                         series
- *	06 chunk(be32)                         lives
  *	10 series(be32) level(u8) last(be64)   strip
- * Values of 01 to 06 are byte streams cut into chunks; but for meta each chunk
- * is of 8,192 bytes: be32 these, be32 bytes deflated (RFC 1951), the deflated.
- * Chunks and large strips are cut in turn into pieces of 1,000 bytes, so that
- * pages are full; the second and later ones have their number (be32) behind
- * the key.  In files of version 1 chunks have 1,000 bytes and are as they are.
+ *	11 chunk(be32)                         lives (of files of before: 06)
+ * Values of 01 to 05 and 11 are byte streams cut into chunks; but for meta each
+ * chunk is of 8,192 bytes: be32 these, be32 bytes deflated (RFC 1951), the
+ * deflated.  Chunks and large strips are cut in turn into pieces, as the pages
+ * have room for them, so that they are full; the second and later ones have
+ * their number (be32) behind the key.  For that, keys are written in their
+ * order, but for meta.  In files of version 1 chunks have 1,000 bytes and are
+ * as they are.
  *
  * meta        varints: version (3), slot length in ns, first slot, slots of
  *             the span; u8 lowest level, u8 highest level; varint levels
@@ -86,10 +88,11 @@
  *             are more than 1,000 bytes (in files of before: 3,700), they are
  *             deflated, by Huffman's codes alone, and the strip begins with
  *             u8 128 + n, be32 its bytes; not so in files of version 1.
- * bundle      small strips in the order of their keys, in the place of a strip
- *             (before, in files of at most 256 slots), under the key of the
- *             last: u8 0, then a chunk (as of a stream) of: key (14 bytes),
- *             varint bytes of the strip, the strip.
+ * bundle      strips that are small or not deflated, in the order of their
+ *             keys, in the place of a strip (before, small ones only, and in
+ *             files of at most 256 slots), under the key of the last: u8 0,
+ *             then a chunk (as of a stream) of: key (14 bytes), varint bytes
+ *             of the strip, the strip.
  *	gauge      count, last, last - min, max - last, sum - count * last,
  *	           ns from the block's start to the last observation
  *	counter    count, increase, last raw value (after the first: less the

@@ -29,8 +29,10 @@ sealed_join(struct sealed *f, struct buf *bytes, size_t size)
 
 	while (e == NULL && found && bytes->len < size && !bytes->failed) {
 		e = dbfile_next(f->db, &k, &v, &found);
-		if (e == NULL && found)
-			buf_put(bytes, v.p, cur_left(&v));
+		if (e != NULL || !found)
+			break;
+		f->joined += cur_left(&k) + cur_left(&v);
+		buf_put(bytes, v.p, cur_left(&v));
 	}
 	return e == NULL && bytes->failed ? err_nomem() : e;
 }
@@ -88,6 +90,15 @@ sealed_read_stream(struct sealed *f, enum sealed_stream stream,
 	for (uint32_t chunk = 0; e == NULL && found; chunk++)
 		e = sealed_read_chunk(f, stream, chunk, out, &found);
 	return e;
+}
+
+const struct err *
+sealed_read_lives(struct sealed *f, struct buf *out)
+{
+	const struct err *e = sealed_read_stream(f, SEALED_LIVES, out);
+
+	return e == NULL && out->len == 0
+	    ? sealed_read_stream(f, SEALED_LIVES_BEFORE, out) : e;
 }
 
 /* Before version 3 all of them; 0: malformed. */

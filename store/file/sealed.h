@@ -27,7 +27,8 @@ enum sealed_stream {
 	SEALED_STACKS,
 	SEALED_MARKS,
 	SEALED_SERIES,
-	SEALED_LIVES
+	SEALED_LIVES_BEFORE, /* of files of before */
+	SEALED_LIVES = 0x11
 };
 
 struct sealed_meta {
@@ -67,6 +68,8 @@ struct sealed {
 	size_t bundle_at;       /* of the strip that was found last */
 	uint8_t bundle_from[SEALED_STRIP_KEY], bundle_last[SEALED_STRIP_KEY];
 	struct sealed_strip *strips[SEG_MAX_LEVEL + 1]; /* NULL: none yet */
+	uint64_t joined;        /* bytes of records that were read behind the
+	                         * first ones of theirs */
 };
 
 /* Opens and checks a file; ERR_FORMAT for a version that is not known. */
@@ -83,6 +86,8 @@ const struct err *sealed_read_stacks(struct sealed *f, uint32_t n_nodes);
 /* All bytes of a stream; none where the file has no such stream. */
 const struct err *sealed_read_stream(struct sealed *f,
     enum sealed_stream stream, struct buf *out);
+/* Of SEALED_LIVES, wherever the file has it. */
+const struct err *sealed_read_lives(struct sealed *f, struct buf *out);
 /* n bytes of a stream from `offset` on; fewer (*got) where it ends.  And of the
  * dictionary; an open_read_fn. */
 const struct err *sealed_read_part(struct sealed *f,
@@ -161,8 +166,6 @@ void sealed_writer_fini(struct sealed_writer *w);
  * one by one, false at the end and where the bytes are bad. */
 const struct err *sealed_unpack_bundle(struct sealed *f, struct cur value,
     struct buf *out);
-/* The bytes of all its pieces and their keys. */
-uint64_t sealed_bundle_size(struct cur value);
 bool sealed_bundle_next(struct cur *c, struct cur *key, struct cur *strip);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * What is written into a sealed file: streams in chunks, small strips many to
- * a record, large records in pieces.
+ * a record, large records in pieces, so that pages are full.
  */
 #include <string.h>
 
@@ -10,9 +10,7 @@
 #include "store/file/format.h"
 #include "store/file/sealed.h"
 
-/* A full page is split before its last record, so that records are small. */
-#define SEALED_PIECE 1000
-#define SEALED_SMALL 1000 /* bytes of a strip that is bundled */
+#define SEALED_SMALL 1000 /* bytes of a packed strip that is bundled */
 
 /*
  * A parent tells nothing that its children do not, and costs most where there
@@ -60,11 +58,11 @@ sealed_put_pieces(struct dbfile *db, struct buf *key, const uint8_t *p,
 	const struct err *e = NULL;
 
 	for (uint32_t piece = 0; e == NULL && n > 0; piece++) {
-		part = n < SEALED_PIECE ? n : SEALED_PIECE;
 		if (piece > 0) {
 			key->len = first;
 			buf_put_be32(key, piece);
 		}
+		part = dbfile_piece(db, key->len, n);
 		e = dbfile_put(db, key, p, part);
 		p += part;
 		n -= part;
@@ -140,28 +138,17 @@ sealed_put_end(struct sealed_writer *w)
 	return e;
 }
 
-static const struct err *
-sealed_put_alone(struct sealed_writer *w, struct buf *key, const void *p,
-    size_t n)
-{
-	const struct err *e = sealed_put_end(w);
-
-	if (e != NULL)
-		return e;
-	return strip_is_packed(p, n) ? sealed_put_pieces(w->db, key, p, n)
-	                             : dbfile_put(w->db, key, p, n);
-}
-
 const struct err *
 sealed_put_strip(struct sealed_writer *w, struct buf *key, const void *p,
     size_t n)
 {
+	bool alone = n > SEALED_SMALL && strip_is_packed(p, n);
 	const struct err *e = NULL;
 
-	if (n > SEALED_SMALL)
-		return sealed_put_alone(w, key, p, n);
-	if (w->bundle.len + key->len + 2 + n > SEALED_CHUNK)
+	if (alone || w->bundle.len + key->len + 2 + n > SEALED_CHUNK)
 		e = sealed_put_end(w);
+	if (alone)
+		return e == NULL ? sealed_put_pieces(w->db, key, p, n) : e;
 	buf_put(&w->bundle, key->data, key->len);
 	buf_put_bytes(&w->bundle, p, n);
 	buf_clear(&w->last);
@@ -183,15 +170,4 @@ sealed_bundle_next(struct cur *c, struct cur *key, struct cur *strip)
 		return false;
 	*strip = cur_of(p, n);
 	return true;
-}
-
-uint64_t
-sealed_bundle_size(struct cur value)
-{
-	uint64_t size, pieces;
-
-	cur_raw(&value, 5); /* the first byte, the plain bytes */
-	size = cur_be32(&value) + UINT64_C(9);
-	pieces = (size + SEALED_PIECE - 1) / SEALED_PIECE;
-	return size + pieces * SEALED_STRIP_KEY + (pieces - 1) * 4;
 }

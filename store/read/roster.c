@@ -313,8 +313,7 @@ static const struct err *
 roster_read_lives(struct reader_file *f, struct roster_file *x)
 {
 	struct buf bytes = {0};
-	const struct err *e = sealed_read_stream(f->sealed, SEALED_LIVES,
-	    &bytes);
+	const struct err *e = sealed_read_lives(f->sealed, &bytes);
 
 	if (e == NULL && bytes.len > 0) {
 		e = lives_open(&x->lives, bytes.data, bytes.len);

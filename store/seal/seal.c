@@ -12,8 +12,9 @@
 #include "store/model/histogram.h"
 #include "store/seal/seal_private.h"
 
-#define SEAL_MANY 256 /* series */
-#define SEAL_LARGE (8u << 20) /* bytes of a dictionary */
+/* Two pages of a file hold next to nothing, and who reads a record reads and
+ * checks the whole of its page. */
+#define SEAL_PAGE 8192
 
 /* ---- facts and the streams ---- */
 
@@ -75,15 +76,18 @@ fact_compare(const void *a, const void *b)
 static const struct err *
 seal_put_stacks(struct seal *s)
 {
+	struct buf bytes = {0};
+	const struct err *e;
 	uint32_t previous = 0;
 
-	buf_clear(&s->bytes);
-	buf_put_varint(&s->bytes, s->dict.n_stacks);
+	buf_put_varint(&bytes, s->dict.n_stacks);
 	for (uint32_t i = 0; i < s->dict.n_stacks; i++) {
-		buf_put_varint(&s->bytes, s->dict.stack_nodes[i] - previous);
+		buf_put_varint(&bytes, s->dict.stack_nodes[i] - previous);
 		previous = s->dict.stack_nodes[i];
 	}
-	return sealed_put_stream(s->db, &s->key, SEALED_STACKS, &s->bytes);
+	e = sealed_put_stream(s->db, &s->key, SEALED_STACKS, &bytes);
+	buf_fini(&bytes);
+	return e;
 }
 
 /* The names of the inputs are in the new dictionary: half of the memory. */
@@ -192,9 +196,9 @@ seal_put_dict(struct seal *s)
 	    &s->bytes);
 
 	if (e == NULL)
-		e = seal_put_marks(s);
-	if (e == NULL)
 		e = seal_put_stacks(s);
+	if (e == NULL)
+		e = seal_put_marks(s);
 	seal_drop_dict(s);
 	return e;
 }
@@ -235,17 +239,6 @@ seal_prepare(struct seal *s)
 	return e;
 }
 
-/* Long strips leave less of large pages empty; but of a small file two of them
- * are.  Of one of many series a question reads a little here and there, and of
- * each page the checksum. */
-static uint32_t
-seal_page_bytes(const struct seal *s)
-{
-	bool large = s->meta->slots > 256 || s->bytes.len >= SEAL_LARGE;
-
-	return large && s->dict.out->n_series < SEAL_MANY ? 65536 : 16384;
-}
-
 static const struct err *
 seal_write(struct seal *s, const char *path)
 {
@@ -253,7 +246,7 @@ seal_write(struct seal *s, const char *path)
 
 	if (e == NULL) {
 		apart_tell(s->dict.out, s->result->of);
-		e = dbfile_create(&s->db, path, seal_page_bytes(s));
+		e = dbfile_create(&s->db, path, SEAL_PAGE);
 	}
 	if (e == NULL)
 		e = seal_put_dict(s);

@@ -23,7 +23,7 @@ check "it has no such header" eval '! header MemLens-Partial'
 kill $worker
 wait $worker 2>/dev/null
 size=$(wc -c <"$file")
-dd if=/dev/urandom of="$file" bs=4096 seek=3 count=$((size / 4096 - 5)) \
+dd if=/dev/urandom of="$file" bs=4096 seek=2 count=$((size / 4096 - 3)) \
     conv=notrunc 2>/dev/null
 run_worker
 

@@ -155,9 +155,9 @@ waits_for_work(void)
 {
 	uint64_t nr = info.entry.nr;
 
-	return info.op == PTRACE_SYSCALL_INFO_ENTRY && (nr == SYS_ppoll ||
-#ifdef SYS_poll
-	    nr == SYS_poll ||
+	return info.op == PTRACE_SYSCALL_INFO_ENTRY && (nr == SYS_epoll_pwait ||
+#ifdef SYS_epoll_wait
+	    nr == SYS_epoll_wait ||
 #endif
 	    nr == SYS_accept || nr == SYS_accept4);
 }

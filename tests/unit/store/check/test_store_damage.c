@@ -22,7 +22,7 @@ TEST(a_flipped_bit_in_a_sealed_file_is_noticed)
 	put(FIRST, FIRST + 130);
 	n = find("span-3-8192", path, sizeof(path));
 	CHECK(n > 0);
-	for (off_t at = 40; at < n; at += 997) {
+	for (off_t at = 40; at < n; at += 397) {
 		int64_t got;
 
 		flip(path, at);
@@ -45,7 +45,7 @@ TEST(cut_files_are_left_out)
 	begin();
 	put(FIRST, FIRST + 130);
 	n = find("span-3-8192", path, sizeof(path));
-	CHECK(truncate(path, n - 16384) == 0);
+	CHECK(truncate(path, n - 8192) == 0);
 	CHECK_INT(ask_all(&damaged), 130 - 64);
 	CHECK_INT(damaged, 1);
 	CHECK(truncate(path, 0) == 0);
@@ -187,7 +187,7 @@ static off_t
 page_of(const char *path, const char *key, const char *other, size_t n)
 {
 	FILE *f = fopen(path, "r");
-	static uint8_t page[16384];
+	static uint8_t page[8192];
 	off_t pages[64];
 	size_t found = 0;
 
@@ -209,8 +209,8 @@ merge_with_damage(const char *key, size_t n)
 
 	begin();
 	put_wide(FIRST, FIRST + 200);
-	CHECK(find("span-3-8256", path, sizeof(path)) > 6 * 16384);
-	flip(path, page_of(path, key, "\20\1\1\1\1\1", n) + 9000);
+	CHECK(find("span-3-8256", path, sizeof(path)) > 12 * 8192);
+	flip(path, page_of(path, key, "\20\1\1\1\1\1", n) + 4500);
 	put_wide(FIRST + 200, FIRST + 300);
 	CHECK(find("span-4-8192", path, sizeof(path)) > 0);
 	return check_kept();
@@ -274,7 +274,7 @@ TEST(merging_loses_nothing_to_a_damaged_page_of_sums)
 	CHECK_OK(store_tick(writer, (FIRST + 330) * SLOT));
 	CHECK(find("span-4-8192", path, sizeof(path)) > 0);
 	flip(path, page_of(path, "\20\0\0\0\0\2", "\20\0\0\0\0\0", 6) +
-	    9000);
+	    4500);
 	sum += put_sums(FIRST + 1020, FIRST + 1022);
 	CHECK_OK(store_tick(writer, (FIRST + 1100) * SLOT));
 	CHECK(find("span-5-8192", path, sizeof(path)) > 0);
@@ -297,7 +297,7 @@ TEST(verifying_ends_wherever_a_bit_is_flipped)
 	put_wide(FIRST, FIRST + 70);
 	n = find("span-3-8192", path, sizeof(path));
 	alarm(300);
-	for (off_t at = 16384 + 90; at < n; at += 1999) {
+	for (off_t at = 8192 + 90; at < n; at += 1999) {
 		flip(path, at);
 		CHECK_OK(store_verify(dir, verified, NULL, &r));
 		CHECK_INT(r.problems, 1);
@@ -323,7 +323,7 @@ forget_stream(const char *path, enum sealed_stream stream)
 	snprintf(was, sizeof(was), "%s.was", path);
 	CHECK(rename(path, was) == 0);
 	CHECK_OK(dbfile_open(&from, was, 1 << 20));
-	CHECK_OK(dbfile_create(&to, path, 16384));
+	CHECK_OK(dbfile_create(&to, path, 8192));
 	buf_put_u8(&zero, 0);
 	CHECK_OK(dbfile_seek(from, &key, &k, &v, &found));
 	while (found) {

@@ -4,6 +4,7 @@
  * refused.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,7 +173,7 @@ TEST(many_entries_come_back)
 #define GROUPS 4u
 
 /* Which blocks a strip has, and what is in them, follow from its place; some
- * strips are not there, some alone in a record. */
+ * strips are not there, some are long. */
 static bool
 small_block(uint32_t series, unsigned level, uint64_t i, int64_t *value)
 {
@@ -282,6 +283,111 @@ TEST(small_strips_share_records)
 	unlink(path);
 }
 
+#define MANY 150
+
+/* What looks like deflated strips, of any length; its bytes one after the
+ * other are put behind `all`. */
+static void
+write_long(const char *path, uint32_t page, struct buf *all)
+{
+	struct sealed_writer file = {0};
+	struct buf key = {0};
+
+	CHECK_OK(dbfile_create(&file.db, path, page));
+	for (uint32_t s = 0; s < MANY; s++) {
+		size_t n = 1001 + roll() % 8000, at = all->len;
+
+		buf_put_u8(all, 0x81);
+		buf_put_be32(all, (uint32_t)n);
+		while (all->len < at + n)
+			buf_put_u8(all, (uint8_t)roll());
+		sealed_strip_key(&key, s, 0, roll() % 1000);
+		CHECK_OK(sealed_put_strip(&file, &key, all->data + at, n));
+	}
+	CHECK_OK(sealed_put_end(&file));
+	put_meta(file.db, 0);
+	CHECK_OK(dbfile_finish(file.db));
+	sealed_writer_fini(&file);
+	buf_fini(&key);
+}
+
+/* The values of all strips of a file, one behind the other. */
+static void
+read_long(const char *path, struct buf *all)
+{
+	struct dbfile *f;
+	struct buf key = {0};
+	struct cur k, v;
+	bool found;
+
+	buf_put_u8(&key, SEALED_STRIPS);
+	CHECK_OK(dbfile_open(&f, path, 1 << 20));
+	CHECK_OK(dbfile_seek(f, &key, &k, &v, &found));
+	while (found) {
+		buf_put(all, v.p, cur_left(&v));
+		CHECK_OK(dbfile_next(f, &k, &v, &found));
+	}
+	dbfile_close(f);
+	buf_fini(&key);
+}
+
+/* Two of them hold next to nothing, and the last one what is left. */
+TEST(pages_of_long_strips_are_full)
+{
+	static const uint32_t pages[] = {8192, 16384};
+
+	for (unsigned i = 0; i < 2; i++) {
+		char path[] = "/tmp/test-block-XXXXXX";
+		struct buf all = {0}, back = {0};
+		uint64_t bytes, most;
+		int fd = mkstemp(path);
+
+		CHECK(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
+		write_long(path, pages[i], &all);
+		bytes = file_bytes(path);
+		most = all.len / 100 * 103;
+		CHECK_INT(bytes > all.len, 1);
+		CHECK_INT(bytes <= (most / pages[i] + 3) * pages[i], 1);
+		CHECK_OK(dbfile_verify(path));
+		read_long(path, &back);
+		CHECK(back.len == all.len && !all.failed &&
+		    memcmp(back.data, all.data, all.len) == 0);
+		buf_fini(&all);
+		buf_fini(&back);
+		unlink(path);
+	}
+}
+
+TEST(lives_are_found_where_files_of_before_have_them)
+{
+	static const enum sealed_stream at[] = {SEALED_LIVES,
+	    SEALED_LIVES_BEFORE};
+
+	for (unsigned i = 0; i < 2; i++) {
+		char path[] = "/tmp/test-block-XXXXXX";
+		struct buf key = {0}, lives = {0}, back = {0};
+		struct sealed *f = NULL;
+		struct dbfile *db;
+		int fd = mkstemp(path);
+
+		CHECK(fd >= 0 && close(fd) == 0 && unlink(path) == 0);
+		CHECK_OK(dbfile_create(&db, path, 8192));
+		buf_put(&lives, "lives", 5);
+		CHECK_OK(sealed_put_stream(db, &key, at[i], &lives));
+		put_meta(db, 0);
+		CHECK_OK(dbfile_finish(db));
+		CHECK_OK(sealed_open_nameless(&f, path));
+		if (f != NULL)
+			CHECK_OK(sealed_read_lives(f, &back));
+		CHECK(back.len == 5 && memcmp(back.data, "lives", 5) == 0);
+		sealed_close(f);
+		buf_fini(&key);
+		buf_fini(&lives);
+		buf_fini(&back);
+		unlink(path);
+	}
+}
+
 /* Each byte of the first and some of the others, every bit of it. */
 TEST(damaged_strips_are_read_or_refused)
 {
@@ -323,6 +429,8 @@ main(void)
 {
 	RUN(many_entries_come_back);
 	RUN(small_strips_share_records);
+	RUN(pages_of_long_strips_are_full);
+	RUN(lives_are_found_where_files_of_before_have_them);
 	RUN(damaged_strips_are_read_or_refused);
 	return test_done();
 }

@@ -13,7 +13,7 @@
 #define SLOT INT64_C(10000000000)
 #define FIRST 8192u
 #define SLOTS 640
-#define CAP 150000
+#define CAP 80000
 
 /* A slot with one count in each of some stacks of its own. */
 static struct batch *
