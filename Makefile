@@ -260,6 +260,8 @@ TESTED := $(filter-out %/main.o,$(call objects,$(DAEMON_SRC) $(WORKER_SRC) \
 	fcgi/draw/walls.c fcgi/draw/standby.c $(SYMBOLIZE_SRC) $(PULL_SRC) $(wildcard fcgi/memlens/program_parts*.c)))
 $(foreach t,$(UNIT_SRC),$(eval $(B)/unit/$(basename $(notdir $(t))): \
 	$(B)/obj/$(t:.c=.o)))
+# It looks on while symbols are bound.
+$(B)/unit/test_unwind_own: private LDFLAGS_ALL += -Wl,-z,lazy
 $(UNIT): $(B)/libtested.a $(FORMAT) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"

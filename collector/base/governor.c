@@ -88,7 +88,7 @@ governor_step(struct governor *g, const struct governor_used *used)
 	share = (double)g->budget / 1e6;
 	with = (double)used->with_ns / span;
 	beside = (double)used->beside_ns / span;
-	share -= beside < share / 2 ? beside : share / 2;
+	share -= beside < share / 4 ? beside : share / 4;
 	governor_forgive(g);
 	g->over = with > share ? g->over + 1 : 0;
 	for (unsigned i = 0; i < g->level; i++) {

@@ -1,10 +1,11 @@
 /*
  * Keeps what we do often within its share of the CPU, by doing it less often.
  * What it costs has two parts: one that goes with the rate (`with`), and one
- * that does not (`beside`); slowing down is for the first one alone, and half
- * of the budget is always the rate's.
+ * that does not (`beside`); slowing down is for the first one alone, and three
+ * quarters of the budget are always the rate's: on a host that compiles, names
+ * of new programs take more than all of it, at any rate.
  *
- *	share = budget - beside, at least budget / 2
+ *	share = budget - beside, at least 3/4 budget
  *
  *	with > share, GOVERNOR_OVER spans in a row        down a step
  *	with, at a higher rate, < 4/5 share, in each of

@@ -151,7 +151,7 @@ struct task_struct {
 
 /* The registers with which a task entered the kernel. */
 struct pt_regs {
-	unsigned long r10, bp, ip, sp, di, si, dx, orig_ax;
+	unsigned long r10, bp, bx, ip, sp, di, si, dx, orig_ax;
 	unsigned short cs;
 } __attribute__((preserve_access_index));
 

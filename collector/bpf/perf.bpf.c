@@ -49,6 +49,7 @@ find_registers(struct unwind_scratch *s, struct perf_context *ctx)
 	s->walk.bp = *(volatile unsigned long *)&ctx->bp;
 	s->walk.r10 = *(volatile unsigned long *)&ctx->r10;
 	s->walk.di = *(volatile unsigned long *)&ctx->di;
+	s->walk.bx = *(volatile unsigned long *)&ctx->bx;
 }
 
 /* Called with the mapping in which the fault is. */
@@ -56,7 +57,7 @@ static long
 take_memory(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	__u64 *memory = arg;
-	struct file *file = vma->vm_file;
+	struct file *file = BPF_CORE_READ(vma, vm_file);
 	unsigned long magic;
 
 	(void)task;
@@ -64,7 +65,7 @@ take_memory(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 	if (file == 0)
 		return 0;
 	*memory = MEMORY_FILE;
-	magic = file->f_inode->i_sb->s_magic;
+	magic = BPF_CORE_READ(file, f_inode, i_sb, s_magic);
 	if ((vma->vm_flags & VM_SHARED) != 0 &&
 	    (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC))
 		*memory = MEMORY_SHARED;
@@ -89,6 +90,7 @@ perf_sample(struct perf_context *ctx)
 	__u32 type = profile_type, slot = UNWIND_SLOT_PERF;
 	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
 	struct task_struct *task;
+	struct mm_struct *mm;
 	struct unwind_scratch *s;
 	struct unwind_thread *t;
 	__u64 now;
@@ -109,8 +111,9 @@ perf_sample(struct perf_context *ctx)
 		return 0;
 	s->event.time_ns = now;
 	task = (void *)bpf_get_current_task_btf();
+	mm = memory_of(task);
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
-	fill_task(&s->event, t, task, id);
+	fill_task(&s->event, t, task, mm, id);
 	s->event.period = ctx->sample_period * event_unit;
 	if (sample_ns != 0)
 		s->event.value = stride_take(&s->stride, sample_ns);
@@ -120,7 +123,7 @@ perf_sample(struct perf_context *ctx)
 		c->n[COUNT_KTHREAD] += s->event.value;
 	fill_kernel(&s->event, ctx);
 	find_registers(s, ctx);
-	fill_user(s, t, UNWIND_SLOT_PERF, task, ctx, c);
+	fill_user(s, t, UNWIND_SLOT_PERF, task, mm, ctx, c);
 	send(s, c, s->event.value);
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - s->event.time_ns;
 	return 0;

@@ -33,6 +33,22 @@ struct {
 	__type(value, struct sample_counts);
 } counters SEC(".maps");
 
+/*
+ * A task's memory: looked up once, before there are many ways through a
+ * program.  Where a pointer is loaded by way of a task, the verifier of newer
+ * kernels goes some four times through the names of all of the kernel's types,
+ * each time that it comes there, which took most of its time.  What is hardly
+ * ever loaded is read by bpf_probe_read_kernel(), where it does not look.
+ */
+static __always_inline struct mm_struct *
+memory_of(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	barrier_var(mm); /* and not where it is used */
+	return mm;
+}
+
 /* Gathers what is not known yet of the thread. */
 static __always_inline void
 learn_thread(struct unwind_thread *t, struct task_struct *task, __u64 mm,
@@ -43,14 +59,14 @@ learn_thread(struct unwind_thread *t, struct task_struct *task, __u64 mm,
 	t->now_s = now_s;
 	t->generation = 0;
 	t->cgroup = bpf_get_current_cgroup_id();
-	t->start_ns = task->group_leader->start_boottime;
+	t->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
 static __always_inline void
 fill_task(struct sample_event *e, struct unwind_thread *t,
-    struct task_struct *task, __u64 id)
+    struct task_struct *task, struct mm_struct *memory, __u64 id)
 {
-	__u64 mm = (__u64)task->mm;
+	__u64 mm = (__u64)memory;
 	__u32 now_s = e->time_ns / 1000000000;
 
 	if (mm == 0 || t->mm != mm || t->tid != (__u32)id ||
@@ -105,6 +121,7 @@ fill_registers(struct unwind_state *walk, struct pt_regs *regs)
 	walk->bp = regs->bp;
 	walk->r10 = regs->r10;
 	walk->di = regs->di;
+	walk->bx = regs->bx;
 }
 
 /* Nobody knows the process's mappings yet: all is still to be walked. */
@@ -116,6 +133,8 @@ lack_all(struct unwind_scratch *s)
 	s->deep = 0;
 	s->walk.lacking.sp = s->walk.sp;
 	s->walk.lacking.bp = s->walk.bp;
+	s->walk.lacking.di = s->walk.di;
+	s->walk.lacking.bx = s->walk.bx;
 	s->walk.lacking.is_caller = 0;
 }
 
@@ -125,9 +144,8 @@ lack_all(struct unwind_scratch *s)
  * there are the thread's own variables, to which %fs leads.
  */
 static __always_inline __u64
-stack_end(struct task_struct *task, __u64 sp)
+stack_end(struct task_struct *task, struct mm_struct *mm, __u64 sp)
 {
-	struct mm_struct *mm = task->mm;
 	__u64 end = task->thread.fsbase, first;
 
 	if (end <= sp)
@@ -139,20 +157,21 @@ stack_end(struct task_struct *task, __u64 sp)
 /* From the registers in s->walk on. */
 static __always_inline void
 fill_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
-    struct task_struct *task, void *ctx, struct sample_counts *c)
+    struct task_struct *task, struct mm_struct *mm, void *ctx,
+    struct sample_counts *c)
 {
 	struct sample_event *e = &s->event;
 	bool by_tables = 0;
 
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return;
-	s->stack_end = stack_end(task, s->walk.sp);
+	s->stack_end = stack_end(task, mm, s->walk.sp);
 	if (eh_frame && e->error == BROKEN_NOT && s->walk.ip != 0) {
-		if (unwind_user(s, t, slot, task))
+		if (unwind_user(s, t, slot, task, mm))
 			return;
 		by_tables = 1;
 	}
-	if (!unwind_has_program(task)) {
+	if (!unwind_has_program(mm)) {
 		e->error = BROKEN_NO_MEMORY;
 		return;
 	}
@@ -215,6 +234,19 @@ copy_pages(char *to, __u64 sp, __u64 end, int pages)
 	return all;
 }
 
+/* The words before those of a struct event_copy; returns where these go. */
+static __always_inline __u64 *
+fill_copy_head(__u64 *to, __u64 sp, __u64 bp, __u64 di, __u64 bx)
+{
+	struct event_copy *c = (void *)to;
+
+	c->sp = sp;
+	c->bp = bp;
+	c->di = di;
+	c->bx = bx;
+	return c->words;
+}
+
 /*
  * Adds what lies on the stack behind the frame that lacked its rows, so that
  * the walk can go on when they are there.  Returns the bytes of it.
@@ -225,19 +257,16 @@ fill_copy(struct unwind_scratch *s, __u64 frames)
 	struct sample_event *e = &s->event;
 	__u64 sp = s->walk.lacking.sp, n;
 	__u64 *to = &e->frames[frames & 255];
+	const struct unwind_lacking *of = &s->walk.lacking;
 
 	if ((e->flags & EVENT_PENDING) == 0 || (sp & 7) != 0 ||
 	    sp >= s->stack_end || !may_copy(s))
 		return 0;
-	to[0] = sp;
-	to[1] = s->walk.lacking.bp;
-	to[2] = s->walk.di;
-	n = copy_pages((char *)to + EVENT_COPY_HEAD, sp, s->stack_end,
-	    COPY_PAGES);
+	to = fill_copy_head(to, sp, of->bp, of->di, of->bx);
+	n = copy_pages((char *)to, sp, s->stack_end, COPY_PAGES);
 	if (n == 0)
 		return 0;
-	e->flags |= s->walk.lacking.is_caller ? EVENT_COPY | EVENT_CALLER :
-	    EVENT_COPY;
+	e->flags |= of->is_caller ? EVENT_COPY | EVENT_CALLER : EVENT_COPY;
 	return n + EVENT_COPY_HEAD;
 }
 
@@ -297,8 +326,8 @@ ring_has_room_for(__u64 ns, __u64 least_ns)
 	    least_ns;
 }
 
-/* What stands for so many samples. */
-static __always_inline void
+/* What stands for so many samples; false: there was no room. */
+static __always_inline bool
 send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 {
 	struct sample_event *e = &s->event;
@@ -311,7 +340,7 @@ send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 
 	if (ring_is_full()) {
 		c->n[COUNT_RING_FULL] += samples;
-		return;
+		return 0;
 	}
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > ring_wake_bytes)
 		wake = BPF_RB_FORCE_WAKEUP;
@@ -322,6 +351,7 @@ send(struct unwind_scratch *s, struct sample_counts *c, __u64 samples)
 		c->n[COUNT_SENT] += samples;
 	else
 		c->n[COUNT_RING_FULL] += samples;
+	return r == 0;
 }
 
 #endif

@@ -161,14 +161,13 @@ unwind_original(struct unwind_state *s)
 
 /* Few processes have uretprobes, and few kernels are built without. */
 static __always_inline __u64
-unwind_trampoline(struct task_struct *task)
+unwind_trampoline(struct task_struct *task, struct mm_struct *mm)
 {
-	struct mm_struct *mm = task->mm;
 	struct xol_area *area = 0;
 
 	if (bpf_core_field_exists(task->utask) && mm != 0)
-		area = mm->uprobes_state.xol_area;
-	return area != 0 ? area->vaddr : 0;
+		area = BPF_CORE_READ(mm, uprobes_state.xol_area);
+	return area != 0 ? BPF_CORE_READ(area, vaddr) : 0;
 }
 
 static __always_inline void
@@ -181,13 +180,13 @@ unwind_find_hidden(struct unwind_state *s, struct task_struct *task)
 	s->stepped = 0;
 	if (s->trampoline == 0 || !bpf_core_field_exists(task->utask))
 		return;
-	utask = task->utask;
+	utask = BPF_CORE_READ(task, utask);
 	if (utask == 0)
 		return;
-	s->instance = (__u64)utask->return_instances;
-	in_copy = s->ip - utask->xol_vaddr;
+	s->instance = (__u64)BPF_CORE_READ(utask, return_instances);
+	in_copy = s->ip - BPF_CORE_READ(utask, xol_vaddr);
 	if (in_copy < 128)
-		s->stepped = utask->vaddr + in_copy;
+		s->stepped = BPF_CORE_READ(utask, vaddr) + in_copy;
 }
 
 /* One frame: notes where it is, goes to its caller.  The scratch map is
@@ -206,7 +205,7 @@ unwind_frame(__u32 i, void *slot)
 		return 1;
 	}
 	n = event_place(i);
-	s->event.frames[at + (n & 127)] = s->walk.ip;
+	s->event.frames[at + (n & 127)] = unwind_noted(&s->walk, i);
 	s->walk.depth = i + 1;
 	return unwind_step(&s->walk);
 }
@@ -222,16 +221,14 @@ unwind_process(struct task_struct *task, __u32 pid, __u64 image)
 	p = bpf_map_lookup_elem(&unwind_processes, &pid);
 	if (p != 0 && p->image == image)
 		return p;
-	parent = task->group_leader->real_parent->tgid;
+	parent = (__u32)BPF_CORE_READ(task, group_leader, real_parent, tgid);
 	p = bpf_map_lookup_elem(&unwind_processes, &parent);
 	return p != 0 && p->image == image ? p : 0;
 }
 
 static __always_inline __u64
-unwind_task_image(struct task_struct *task)
+unwind_task_image(struct mm_struct *mm)
 {
-	struct mm_struct *mm = task->mm;
-
 	if (mm == 0)
 		return 0;
 	return unwind_image(mm->start_code, mm->end_code, mm->start_stack);
@@ -241,17 +238,15 @@ unwind_task_image(struct task_struct *task)
  * another program: the new memory is there, its code and its stack are not,
  * and the registers are the old program's. */
 static __always_inline bool
-unwind_has_program(struct task_struct *task)
+unwind_has_program(struct mm_struct *mm)
 {
-	struct mm_struct *mm = task->mm;
-
 	return mm != 0 && mm->start_code != 0;
 }
 
 /* Finds the process's list of mappings; false when it has none. */
 static __always_inline bool
 unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
-    struct task_struct *task)
+    struct task_struct *task, struct mm_struct *mm)
 {
 	__u32 generation = unwind_generation; /* before the look */
 	struct unwind_process *p;
@@ -260,7 +255,7 @@ unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
 	if (t->generation == generation)
 		return 1;
 	t->generation = 0;
-	image = unwind_task_image(task);
+	image = unwind_task_image(mm);
 	p = image != 0 ? unwind_process(task, s->event.pid, image) : 0;
 	if (p == 0)
 		return 0;
@@ -268,7 +263,7 @@ unwind_find_process(struct unwind_scratch *s, struct unwind_thread *t,
 		p->used_s = t->now_s;
 	t->first = p->first;
 	t->n_mappings = p->n;
-	t->trampoline = unwind_trampoline(task);
+	t->trampoline = unwind_trampoline(task, mm);
 	t->generation = generation;
 	return 1;
 }
@@ -295,11 +290,11 @@ unwind_walk(__u32 slot)
  */
 static __always_inline bool
 unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
-    struct task_struct *task)
+    struct task_struct *task, struct mm_struct *mm)
 {
 	__u32 depth;
 
-	if (!unwind_find_process(s, t, task))
+	if (!unwind_find_process(s, t, task, mm))
 		return 0;
 	s->walk.first = t->first;
 	s->walk.n = t->n_mappings;
@@ -307,6 +302,7 @@ unwind_user(struct unwind_scratch *s, struct unwind_thread *t, __u32 slot,
 	s->walk.tick = unwind_tick;
 	s->walk.trampoline = t->trampoline;
 	s->deep = slot == UNWIND_SLOT_PERF;
+	s->walk.bottom = s->walk.sp;
 	s->walk.is_caller = 0;
 	s->walk.error = BROKEN_NOT;
 	s->walk.pending = 0;

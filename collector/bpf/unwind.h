@@ -43,6 +43,7 @@
 #define UNWIND_SHIFT_MAX 16   /* so a bucket has at most 65536 rows ... */
 #define UNWIND_ROW_STEPS 17   /* ... and a search in it so many steps */
 #define UNWIND_NO_TABLE 0xffffffffu
+#define UNWIND_NO_ROOM 0xfffffffeu /* a file's, for which no table is left */
 
 /* How the CFA is found: the stack pointer of the caller after the return. */
 enum unwind_kind {
@@ -64,6 +65,14 @@ enum unwind_kind {
 	                * leaf's is known: vfork() keeps it from its child */
 	UNWIND_SP_FAR, /* sp + 8 (cfa + UNWIND_CFA_FAR): frames of 512 KiB and
 	                * more, which rustc's driver has */
+	UNWIND_BX,     /* rbx + 8 cfa: a leaf's rbx is known; what a caller
+	                * called has saved it at its own CFA - 8 bp, or, with
+	                * 0, nobody knows where */
+	UNWIND_PUSHED, /* sp + 8 cfa, bp, if saved, at CFA - 16; but a signal's
+	                * handler has pushed the call: what is returned to was
+	                * interrupted, a leaf */
+	UNWIND_ELSEWHERE, /* its caller is on another stack, no register says
+	                   * which */
 	UNWIND_KINDS
 };
 
@@ -73,6 +82,7 @@ enum unwind_kind {
 #define UNWIND_BP_SAME 0
 #define UNWIND_BP_MAX 254   /* else: the caller's bp is at CFA - 8 bp */
 #define UNWIND_BP_AT_BP 255 /* it is at *bp */
+#define UNWIND_BX_MAX 65536 /* from the stack pointer to rbx, of UNWIND_BX */
 
 /* The return address is at CFA - 8, except for UNWIND_SIGNAL and _DI. */
 struct unwind_row {

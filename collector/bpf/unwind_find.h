@@ -77,7 +77,7 @@ struct unwind_keeper {
 
 /* The first frame whose rows were not there, where its code is. */
 struct unwind_lacking {
-	__u64 sp, bp;
+	__u64 sp, bp, di, bx;
 	__u32 table, offset;
 	__u32 frame;
 	__u32 is_caller;
@@ -86,6 +86,8 @@ struct unwind_lacking {
 struct unwind_state {
 	__u64 ip, sp, bp;
 	__u64 r10, di; /* of the leaf; 0: not known */
+	__u64 bx;
+	__u64 bottom;  /* the leaf's sp; 0: not known, all has been saved */
 	struct unwind_place place;
 	struct unwind_place before; /* the one of another mapping before it */
 	__u64 trampoline; /* the page of uretprobes; 0: none */
@@ -124,7 +126,7 @@ unwind_use(struct unwind_state *s, const struct unwind_mapping *m)
 	p->at = 0;
 	if (p->which == UNWIND_NO_TABLE)
 		return 1;
-	p->state = UNWIND_TABLE_NONE;
+	p->state = UNWIND_TABLE_PENDING; /* UNWIND_NO_ROOM */
 	t = unwind_table(p->which);
 	if (t == 0)
 		return 1;

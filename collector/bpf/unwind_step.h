@@ -12,8 +12,8 @@
  *	unwind_cell(chunk, i)              cell i of the chunk
  *	unwind_original(s)                 see unwind_arrive()
  *
- * The caller of unwind_step() notes s->ip before each step.  Registers are
- * x86-64's; another machine needs another unwind_apply().
+ * The caller of unwind_step() notes unwind_noted() before each step.  Registers
+ * are x86-64's; another machine needs another unwind_apply().
  */
 #ifndef COLLECTOR_BPF_UNWIND_STEP_H
 #define COLLECTOR_BPF_UNWIND_STEP_H
@@ -21,6 +21,17 @@
 #include "collector/bpf/unwind_find.h"
 
 UNWIND_INLINE __u64 unwind_original(struct unwind_state *s);
+
+/*
+ * What is noted of frame i: of the leaf where it is, of others what lies behind
+ * their calls.  What a signal interrupted has called nothing: the byte behind
+ * its address stands for it, so that all callers are looked up alike.
+ */
+UNWIND_INLINE __u64
+unwind_noted(const struct unwind_state *s, __u32 i)
+{
+	return s->ip + (i > 0 && !s->is_caller);
+}
 
 /* What follows a wrong guess is the guess's fault. */
 UNWIND_INLINE int
@@ -97,6 +108,8 @@ unwind_lack(struct unwind_state *s)
 	s->pending = 1;
 	s->lacking.sp = s->sp;
 	s->lacking.bp = s->bp;
+	s->lacking.di = s->di;
+	s->lacking.bx = s->bx;
 	s->lacking.table = s->place.which;
 	s->lacking.offset = (__u32)(s->ip - s->is_caller - s->place.bias);
 	s->lacking.frame = s->depth > 0 ? s->depth - 1 : 0;
@@ -153,6 +166,16 @@ unwind_go(struct unwind_state *s)
 	return unwind_follow_pointer(s);
 }
 
+/* What was interrupted is a leaf as the first one, of other registers. */
+UNWIND_INLINE void
+unwind_interrupted(struct unwind_state *s)
+{
+	s->bottom = s->sp;
+	s->r10 = 0;
+	s->di = 0;
+	s->is_caller = 0;
+}
+
 /* struct ucontext at sp, as the kernel pushed it: rbp, rbx, rdx, rax, rcx,
  * rsp, rip from 120 on. */
 UNWIND_INLINE int
@@ -163,11 +186,48 @@ unwind_signal(struct unwind_state *s)
 	if (unwind_read_user(regs, sizeof(regs), s->sp + 120) != 0)
 		return unwind_fail(s, BROKEN_UNREADABLE);
 	s->bp = regs[0];
+	s->bx = regs[1];
 	s->sp = regs[5];
 	s->ip = regs[6];
-	s->is_caller = 0;
-	/* A call of a null pointer was interrupted by what it led to. */
-	return s->ip == 0 ? unwind_fail(s, BROKEN_NO_MAPPING) : 0;
+	unwind_interrupted(s);
+	return 0;
+}
+
+/* Go's asyncPreempt(), which saves bp right below the address, if it has. */
+UNWIND_INLINE int
+unwind_pushed(struct unwind_state *s, struct unwind_rule rule)
+{
+	__u64 pair[2]; /* bp, the address */
+
+	s->sp += 8 * (__u64)rule.cfa;
+	if (unwind_read_user(pair, sizeof(pair), s->sp - 16) != 0)
+		return unwind_fail(s, BROKEN_UNREADABLE);
+	if (rule.bp != UNWIND_BP_SAME)
+		s->bp = pair[0];
+	s->ip = pair[1];
+	unwind_interrupted(s);
+	return 0;
+}
+
+/*
+ * The GNU C library's loader keeps its CFA in rbx while it binds a symbol, for
+ * it aligns the stack to save vector registers there.  What it has called saves
+ * rbx at one place, as soon as it has pushed so far.  0 with the error set when
+ * there is none.
+ */
+UNWIND_INLINE __u64
+unwind_cfa_by_bx(struct unwind_state *s, struct unwind_rule rule)
+{
+	__u64 at = s->sp - 8 * (__u64)rule.bp, bx = s->bx;
+
+	if (s->is_caller && rule.bp == 0)
+		unwind_fail(s, BROKEN_UNSUPPORTED);
+	else if (s->is_caller && at >= s->bottom &&
+	    unwind_read_user(&bx, sizeof(bx), at) != 0)
+		unwind_fail(s, BROKEN_UNREADABLE);
+	else if (bx < s->sp || bx - s->sp > UNWIND_BX_MAX)
+		unwind_fail(s, BROKEN_BAD_STACK);
+	return s->error == BROKEN_NOT ? bx + 8 * (__u64)rule.cfa : 0;
 }
 
 /* The CFA of a rule; 0 with the error set when there is none. */
@@ -242,13 +302,22 @@ unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 
 	if (rule.kind == UNWIND_STOP)
 		return 1;
+	if (rule.kind == UNWIND_ELSEWHERE)
+		return unwind_fail(s, BROKEN_ELSEWHERE);
 	if (rule.kind == UNWIND_SIGNAL)
 		return unwind_signal(s);
+	if (rule.kind == UNWIND_PUSHED)
+		return unwind_pushed(s, rule);
 	if (unwind_is_by_frame(s, rule))
 		return unwind_go(s);
 	if (rule.kind == UNWIND_DI)
 		return unwind_by_di(s, rule.cfa);
-	cfa = unwind_cfa(s, rule.kind, rule.cfa);
+	if (rule.kind == UNWIND_BX) {
+		cfa = unwind_cfa_by_bx(s, rule);
+		rule.bp = UNWIND_BP_SAME;
+	} else {
+		cfa = unwind_cfa(s, rule.kind, rule.cfa);
+	}
 	if (s->error != BROKEN_NOT)
 		return 1;
 	/* The frame is there, whatever has made it. */
@@ -258,13 +327,14 @@ unwind_apply(struct unwind_state *s, struct unwind_rule rule)
 }
 
 /* Code in no known mapping.  A thread does run where its leaf is: in a
- * library that has just been mapped, whose table is still to come. */
+ * library that has just been mapped, whose table is still to come; but a call
+ * of a null pointer was interrupted by what it led to. */
 UNWIND_INLINE int
 unwind_in_nothing(struct unwind_state *s, __u64 pc)
 {
 	if (s->trampoline != 0 && (pc & ~0xfffULL) == s->trampoline)
 		return unwind_fail(s, BROKEN_TRAMPOLINE);
-	if (s->is_caller)
+	if (s->is_caller || pc == 0)
 		return unwind_fail(s, BROKEN_NO_MAPPING);
 	s->place.start = s->place.end = 0;
 	s->place.which = UNWIND_NO_TABLE;

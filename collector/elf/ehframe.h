@@ -40,6 +40,9 @@ struct ehframe_input {
 	/* Only the rows that serve offsets from low to high - 1 are wanted;
 	 * high 0: all. */
 	uint32_t low, high;
+	/* The register, by DWARF's number, whose place rows tell as `bp`;
+	 * 0: rbp, which walks need. */
+	unsigned saved;
 	/* Where the entries are of the functions that count, found by an index;
 	 * NULL: all are looked through. */
 	const uint32_t *entries;

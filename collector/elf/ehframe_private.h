@@ -9,6 +9,7 @@
 
 /* DWARF's numbers of the registers that matter: the seam for other
  * machines. */
+#define REG_BX 3
 #define REG_DI 5
 #define REG_BP 6
 #define REG_SP 7

@@ -134,33 +134,42 @@ eh_scale(int64_t n, int64_t factor)
 	return (int64_t)((uint64_t)n * (uint64_t)factor);
 }
 
-static void
-eh_set(struct eh_state *s, uint64_t reg, const struct eh_rule *rule)
+/* Is it the register whose place is wanted? */
+static bool
+eh_is_saved(const struct eh_program *p, uint64_t reg)
 {
-	if (reg == REG_BP)
+	return reg == (p->in->saved != 0 ? p->in->saved : REG_BP);
+}
+
+static void
+eh_set(struct eh_program *p, struct eh_state *s, uint64_t reg,
+    const struct eh_rule *rule)
+{
+	if (eh_is_saved(p, reg))
 		s->bp = *rule;
 	else if (reg == REG_RA)
 		s->ra = *rule;
 }
 
 static void
-eh_set_kind(struct eh_state *s, uint64_t reg, enum eh_rule_kind kind)
+eh_set_kind(struct eh_program *p, struct eh_state *s, uint64_t reg,
+    enum eh_rule_kind kind)
 {
-	eh_set(s, reg, &(struct eh_rule){.kind = kind});
+	eh_set(p, s, reg, &(struct eh_rule){.kind = kind});
 }
 
 static void
 eh_set_offset(struct eh_program *p, struct eh_state *s, uint64_t reg,
     int64_t n)
 {
-	eh_set(s, reg, &(struct eh_rule){.kind = EH_OFFSET,
+	eh_set(p, s, reg, &(struct eh_rule){.kind = EH_OFFSET,
 	    .offset = eh_scale(n, p->cie->data_align)});
 }
 
 static void
 eh_restore(struct eh_program *p, struct eh_state *s, uint64_t reg)
 {
-	eh_set(s, reg, reg == REG_BP ? &p->cie->initial.bp :
+	eh_set(p, s, reg, eh_is_saved(p, reg) ? &p->cie->initial.bp :
 	    &p->cie->initial.ra);
 }
 
@@ -183,7 +192,7 @@ eh_set_expression(struct eh_program *p, struct eh_state *s,
 	struct eh_rule rule = {.kind = kind};
 
 	rule.expr = eh_block(&p->code, &rule.n);
-	eh_set(s, reg, &rule);
+	eh_set(p, s, reg, &rule);
 }
 
 static void
@@ -250,19 +259,19 @@ eh_run_register(struct eh_program *p, struct eh_state *s, uint8_t op)
 		eh_restore(p, s, reg);
 		return true;
 	case CFA_UNDEFINED:
-		eh_set_kind(s, reg, EH_UNDEFINED);
+		eh_set_kind(p, s, reg, EH_UNDEFINED);
 		return true;
 	case CFA_SAME_VALUE:
-		eh_set_kind(s, reg, EH_SAME);
+		eh_set_kind(p, s, reg, EH_SAME);
 		return true;
 	case CFA_REGISTER:
-		eh_set(s, reg, &(struct eh_rule){.kind = EH_REGISTER,
+		eh_set(p, s, reg, &(struct eh_rule){.kind = EH_REGISTER,
 		    .offset = (int64_t)eh_read_uleb(c)});
 		return true;
 	case CFA_VAL_OFFSET:
 	case CFA_VAL_OFFSET_SF: /* the operand's sign does not matter */
 		eh_read_uleb(c);
-		eh_set_kind(s, reg, EH_OTHER);
+		eh_set_kind(p, s, reg, EH_OTHER);
 		return true;
 	}
 	return false;
@@ -475,7 +484,8 @@ static enum unwind_kind
 eh_kind(uint64_t reg)
 {
 	return reg == REG_SP ? UNWIND_SP : reg == REG_BP ? UNWIND_BP :
-	    reg == REG_R10 ? UNWIND_R10 : UNWIND_UNSUPPORTED;
+	    reg == REG_R10 ? UNWIND_R10 : reg == REG_BX ? UNWIND_BX :
+	    UNWIND_UNSUPPORTED;
 }
 
 static bool
@@ -548,7 +558,8 @@ eh_row(const struct eh_cie *cie, const struct eh_state *s)
 	if (eh_is_di(cie, s, &row))
 		return row;
 	if (cie->signal || s->ra.kind != EH_OFFSET || s->ra.offset != -8 ||
-	    !eh_row_cfa(s, &row) || !eh_row_bp(&s->bp, &row))
+	    !eh_row_cfa(s, &row) || !eh_row_bp(&s->bp, &row) ||
+	    (row.kind == UNWIND_BX && row.bp != UNWIND_BP_SAME))
 		return (struct unwind_row){.kind = UNWIND_UNSUPPORTED};
 	return row;
 }

@@ -88,6 +88,10 @@ bool elf_find_data(const struct elf *e, uint64_t vaddr,
 bool elf_function(const struct elf *e, uint64_t vaddr,
     struct elf_symbol *out);
 
+/* The last function that begins at vaddr or before, by the same index. */
+bool elf_function_before(const struct elf *e, uint64_t vaddr,
+    struct elf_symbol *out);
+
 /* The code that a signal's handler returns to, __restore_rt in the GNU C
  * library, by its bytes at vaddr. */
 bool elf_signal_return(const struct elf *e, uint64_t vaddr,

@@ -117,7 +117,8 @@ elf_function_entries(const struct elf *e, uint64_t low, uint64_t high,
 }
 
 bool
-elf_function(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
+elf_function_before(const struct elf *e, uint64_t vaddr,
+    struct elf_symbol *out)
 {
 	struct {
 		uint32_t length, cie;
@@ -136,9 +137,14 @@ elf_function(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
 		return false;
 	out->entry = e->hdr_vaddr + (uint64_t)(int64_t)x.start;
 	out->size = fde.size;
-	if (at + 8 + (uint64_t)(int64_t)fde.start != out->entry)
-		return false;
-	return vaddr - out->entry < out->size;
+	return at + 8 + (uint64_t)(int64_t)fde.start == out->entry;
+}
+
+bool
+elf_function(const struct elf *e, uint64_t vaddr, struct elf_symbol *out)
+{
+	return elf_function_before(e, vaddr, out) &&
+	    vaddr - out->entry < out->size;
 }
 
 /*

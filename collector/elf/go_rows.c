@@ -20,6 +20,7 @@ struct rows {
 	const struct elf *e;
 	struct go_table t;
 	struct go_window pairs, described, names, depths, code;
+	uint8_t kind; /* of rows with a depth */
 	go_row_fn *take;
 	void *arg;
 };
@@ -31,41 +32,47 @@ struct function {
 
 static const struct unwind_row by_pointer = {.kind = UNWIND_GO};
 
-/* Is one of them the name?  NULL ends the list. */
-static bool
-rows_is_named(struct rows *r, uint64_t at, const char *const *names)
+/* Functions that are not walked as others are. */
+enum special {
+	SPECIAL_NOT,
+	SPECIAL_ROOT,   /* a stack of the runtime begins there: it came there by
+	                 * changing the stack, or nobody called it */
+	SPECIAL_GROW,   /* it too, but its caller waits on the other stack */
+	SPECIAL_CLONE,  /* a new thread is on its own stack, with its parent's
+	                 * pointers */
+	SPECIAL_FROM_C, /* C called it: its frame is its own, and Go 1.26's of
+	                 * crosscall2() is no frame pointer's */
+	SPECIAL_PREEMPT, /* what it interrupted has not called it, and may have
+	                  * no frame */
+	SPECIAL_SIGNAL  /* what a signal's handler returns to */
+};
+
+static enum special
+rows_special(struct rows *r, uint64_t at)
 {
+	static const struct {
+		const char *name;
+		enum special special;
+	} list[] = {{"runtime.goexit", SPECIAL_ROOT},
+	    {"runtime.mcall", SPECIAL_ROOT}, {"runtime.mstart", SPECIAL_ROOT},
+	    {"runtime.rt0_go", SPECIAL_ROOT},
+	    {"runtime.morestack", SPECIAL_GROW},
+	    {"runtime.clone", SPECIAL_CLONE}, {"crosscall2", SPECIAL_FROM_C},
+	    {"runtime.sigtramp", SPECIAL_FROM_C},
+	    {"runtime.asyncPreempt", SPECIAL_PREEMPT},
+	    {"runtime.sigreturn", SPECIAL_SIGNAL},
+	    {"runtime.sigreturn__sigaction", SPECIAL_SIGNAL}};
 	const uint8_t *p;
-	size_t n;
+	size_t i, n;
 
-	for (; *names != NULL; names++) {
-		n = strlen(*names);
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		n = strlen(list[i].name);
 		p = go_bytes(&r->names, at, n + 6);
-		if (p != NULL && memcmp(p, *names, n) == 0 &&
+		if (p != NULL && memcmp(p, list[i].name, n) == 0 &&
 		    (p[n] == '\0' || memcmp(p + n, ".abi0", 6) == 0))
-			return true;
+			return list[i].special;
 	}
-	return false;
-}
-
-/* A stack of the runtime begins there: the function came there by changing
- * the stack, or nobody called it. */
-static bool
-rows_is_root(struct rows *r, uint64_t name)
-{
-	static const char *const names[] = {"runtime.goexit", "runtime.mcall",
-	    "runtime.morestack", "runtime.mstart", "runtime.rt0_go", NULL};
-
-	return rows_is_named(r, name, names);
-}
-
-/* A new thread is on its own stack, with its parent's pointers. */
-static bool
-rows_is_clone(struct rows *r, uint64_t name)
-{
-	static const char *const names[] = {"runtime.clone", NULL};
-
-	return rows_is_named(r, name, names);
+	return SPECIAL_NOT;
 }
 
 static bool
@@ -86,12 +93,13 @@ rows_read_number(struct rows *r, uint64_t *at, uint32_t *out)
 }
 
 static struct unwind_row
-rows_at_depth(int64_t depth, bool saved)
+rows_at_depth(const struct rows *r, int64_t depth, bool saved)
 {
 	struct unwind_row row = by_pointer;
 
 	if (depth < 0 || depth % 8 != 0 || depth / 8 >= UNWIND_CFA_MAX)
 		return row;
+	row.kind = r->kind;
 	row.cfa = (uint16_t)(depth / 8 + 1);
 	row.bp = saved && depth > 0 ? FRAME_SAVED : UNWIND_BP_SAME;
 	return row;
@@ -133,12 +141,12 @@ rows_put_depth(struct rows *r, uint64_t from, uint64_t to, int64_t depth,
 
 	if (depth > 0 && *saved == 0)
 		*saved = rows_find_saved(r, from, depth);
-	row = rows_at_depth(depth, *saved <= from);
+	row = rows_at_depth(r, depth, *saved <= from);
 	if (!r->take(r->arg, from, &row))
 		return false;
 	if (*saved <= from || *saved >= to)
 		return true;
-	row = rows_at_depth(depth, true);
+	row = rows_at_depth(r, depth, true);
 	return r->take(r->arg, *saved, &row);
 }
 
@@ -168,23 +176,40 @@ rows_put_depths(struct rows *r, const struct function *f, uint64_t at)
 	return true;
 }
 
+/* All of the function is alike.  Where a handler returns to its first byte, the
+ * one before is a caller's. */
+static bool
+rows_put_alike(struct rows *r, const struct function *f, uint8_t kind)
+{
+	const struct unwind_row row = {.kind = kind};
+	uint64_t before = kind == UNWIND_SIGNAL && f->entry > 0;
+
+	return r->take(r->arg, f->entry - before, &row);
+}
+
 static bool
 rows_put_function(struct rows *r, const struct function *f)
 {
-	static const struct unwind_row stop = {.kind = UNWIND_STOP};
+	static const uint8_t kinds[] = {[SPECIAL_NOT] = UNWIND_GO,
+	    [SPECIAL_ROOT] = UNWIND_STOP, [SPECIAL_GROW] = UNWIND_ELSEWHERE,
+	    [SPECIAL_CLONE] = UNWIND_GO, [SPECIAL_FROM_C] = UNWIND_SP,
+	    [SPECIAL_PREEMPT] = UNWIND_PUSHED,
+	    [SPECIAL_SIGNAL] = UNWIND_SIGNAL};
 	uint64_t name, at = f->at + r->t.number, depths = 0;
 	const uint8_t *flags = NULL;
+	enum special special;
 
 	if (!go_number(&r->described, at, 4, &name))
 		return false;
-	name += r->t.names;
-	if (rows_is_root(r, name))
-		return r->take(r->arg, f->entry, &stop);
+	special = rows_special(r, name + r->t.names);
+	r->kind = kinds[special];
+	if (special != SPECIAL_NOT && special != SPECIAL_FROM_C &&
+	    special != SPECIAL_PREEMPT)
+		return rows_put_alike(r, f, r->kind);
 	if (r->t.depths != 0 && go_number(&r->described, at + 12, 4, &depths))
 		flags = go_bytes(&r->described, f->at + r->t.flags, 1);
-	if (flags == NULL || (*flags & SP_WRITTEN) != 0 || depths == 0 ||
-	    rows_is_clone(r, name))
-		return r->take(r->arg, f->entry, &by_pointer);
+	if (flags == NULL || (*flags & SP_WRITTEN) != 0 || depths == 0)
+		return rows_put_alike(r, f, UNWIND_GO);
 	return rows_put_depths(r, f, r->t.depths + depths);
 }
 
@@ -257,7 +282,8 @@ go_rows(const struct elf *e, uint64_t low, uint64_t high, go_row_fn *take,
 	i = rows_find_function(&r, low);
 	if (!go_function(&r.pairs, &r.t, i, &entry, &f.at))
 		return;
-	for (; i < r.t.functions && r.t.text + entry < high; i++) {
+	/* One that begins behind the last address may have a row there. */
+	for (; i < r.t.functions && r.t.text + entry <= high; i++) {
 		if (!go_function(&r.pairs, &r.t, i + 1, &next, &after))
 			return;
 		f.entry = r.t.text + entry;

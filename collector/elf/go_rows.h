@@ -2,7 +2,9 @@
  * Rules for Go's code, by the table of its runtime (go_table.h): every caller
  * has its frame pointer in %rbp, whichever stack it leads to; a function that
  * was interrupted may have none, and its stack has the depth that the table
- * says.  Where the runtime's own stacks begin, a walk ends.
+ * says, and so does one that C has called.  Where the runtime's own stacks
+ * begin, a walk ends; where it is making room for a goroutine's, callers are
+ * missing.
  */
 #ifndef COLLECTOR_GO_ROWS_H
 #define COLLECTOR_GO_ROWS_H

@@ -12,7 +12,7 @@
 
 #define ROOTS_FIRST 64 /* room at first */
 
-static bool
+bool
 roots_put(struct roots *r, uint32_t pc, const struct unwind_row *row)
 {
 	size_t cap = r->cap != 0 ? r->cap * 2 : ROOTS_FIRST;

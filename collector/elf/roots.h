@@ -23,6 +23,9 @@ struct roots {
 	enum ehframe_status status;
 };
 
+/* Adds a row behind the others; false: there is an error, which is kept. */
+bool roots_put(struct roots *r, uint32_t pc, const struct unwind_row *row);
+
 /* Those of the code that is in the file at offsets from low to high - 1, at
  * most max_rows: an error is kept in the result. */
 void roots_find(const struct elf *e, uint32_t low, uint32_t high,

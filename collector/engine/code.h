@@ -21,7 +21,7 @@ void code_offer(struct engine *s, struct maps_process *p,
     struct mapping *map);
 
 /* The file's table of unwind rows, which is it until the next call of
- * unwind_tables_get(); UNWIND_NO_TABLE without. */
+ * unwind_tables_get(); UNWIND_NO_TABLE without a file, UNWIND_NO_ROOM. */
 uint32_t code_table(struct engine *s, struct maps_process *p,
     struct mapping *map);
 

@@ -14,6 +14,7 @@
 #include "collector/engine/service_faults.h"
 #include "collector/objects/objects.h"
 #include "collector/process/services.h"
+#include "collector/process/thread_entry.h"
 #include "collector/symbols/jit.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
@@ -88,7 +89,8 @@ engine_open_parts(struct engine *s)
 	if (s->epoll < 0)
 		return err_errno("epoll");
 	s->aggregate = aggregate_new(&limits);
-	if (s->aggregate == NULL)
+	s->entries = thread_entries_new();
+	if (s->aggregate == NULL || s->entries == NULL)
 		return err_nomem();
 	if ((e = maps_new(&s->maps, services_table(s->services),
 	    "/proc")) != NULL ||
@@ -169,7 +171,9 @@ engine_open_unwinder(struct engine *s)
 		    services_table(s->services), s->maps, "/proc");
 	if (e != NULL)
 		return e;
-	symbols_unwind_to(s->symbols, engine_take_rows, s);
+	e = symbols_unwind_to(s->symbols, engine_take_rows, s);
+	if (e != NULL)
+		return e;
 	unwind_processes_set_vdso(s->processes, engine_vdso, s);
 	services_each(s->services, engine_want_process, s);
 	return NULL;
@@ -181,7 +185,7 @@ static void
 engine_open_watch(struct engine *s, char *why, size_t size)
 {
 	const struct process_watch_parts parts = {.services = s->services,
-	    .maps = s->maps};
+	    .maps = s->maps, .symbols = s->symbols};
 	const struct err *e =
 	    process_watch_new(&s->watch, &parts, s->epoll, true);
 
@@ -215,8 +219,10 @@ engine_attach_waits(struct engine *s, size_t type)
 		return err_nomem();
 	waits_pace_begin(s, type);
 	engine_begin_waits(s);
-	return sampler_waits_sweep(sampler_waits(s->sampler), 0,
-	    engine_ignore, NULL);
+	e = sampler_waits_sweep(sampler_waits(s->sampler), 0, engine_ignore,
+	    NULL);
+	waits_watch(s->waits, clock_mono_ns());
+	return e;
 }
 
 /* A part of the waits that are taken before. */
@@ -335,6 +341,8 @@ engine_close_parts(struct engine *s)
 	symbols_free(s->symbols);
 	maps_free(s->maps);
 	aggregate_free(s->aggregate);
+	thread_entries_free(s->entries);
+	s->entries = NULL;
 	for (i = 0; i < s->n_profiles; i++) {
 		service_faults_free(s->profiles[i].faults);
 		s->profiles[i].faults = NULL;
@@ -345,6 +353,7 @@ engine_close_parts(struct engine *s)
 	s->locks = NULL;
 	objects_free(s->allocs.objects);
 	s->allocs.objects = NULL;
+	observed_fini(&s->allocs.observed);
 	border_fini(&s->border);
 	second_fini(&s->second);
 	if (s->epoll >= 0)
@@ -500,6 +509,7 @@ engine_reload(void *source, const struct config *config,
 	if (config->mirror != NULL && config->mirror[0] != '\0')
 		symbols_set_mirror(s->symbols, config->mirror);
 	symbols_forget(s->symbols);
+	thread_entries_forget(s->entries);
 	if (s->watch != NULL)
 		process_watch_begin(s->watch);
 	return true;

@@ -33,22 +33,29 @@ pace_process_ns(pid_t pid)
 /* The child may be another one by now: what the last one used between our
  * last look and its end is not seen. */
 static int64_t
-pace_of_children(struct engine *s)
+pace_of_child(struct pace_child *c, pid_t pid)
 {
-	struct pace *u = &s->pace;
-	struct symbols_stats stats;
 	int64_t ns;
 
-	symbols_stats(s->symbols, &stats);
-	if (stats.child != u->child) {
-		u->children_ns += u->child_ns;
-		u->child_ns = 0;
-		u->child = stats.child;
+	if (pid != c->pid) {
+		c->before_ns += c->ns;
+		c->ns = 0;
+		c->pid = pid;
 	}
-	ns = pace_process_ns(u->child);
-	if (ns > u->child_ns)
-		u->child_ns = ns;
-	return u->children_ns + u->child_ns;
+	ns = pace_process_ns(pid);
+	if (ns > c->ns)
+		c->ns = ns;
+	return c->before_ns + c->ns;
+}
+
+static int64_t
+pace_of_children(struct engine *s)
+{
+	struct symbols_stats stats;
+
+	symbols_stats(s->symbols, &stats);
+	return pace_of_child(&s->pace.names, stats.child) +
+	    pace_of_child(&s->pace.rows, stats.rows_child);
 }
 
 /* Waits have a pace of their own (waits_pace.h); of memory, libraries say how

@@ -1,7 +1,7 @@
 /*
  * What sampling costs, and how often we sample for that.  With the rate grow
  * the BPF programs, as they time themselves, and the handling of what they
- * send; beside it stand unwind rows and names, the symbols child's and ours.
+ * send; beside it stand unwind rows and names, the symbols children's and ours.
  * What reads /proc, the store and sockets is not sampling.
  *
  * A clock ticks at a rate that we know; page faults and the like come as often
@@ -21,15 +21,19 @@ struct batch;
 struct engine;
 struct engine_profile;
 
+/* The CPU of a child, and of those that it has replaced. */
+struct pace_child {
+	pid_t pid; /* that was seen last */
+	int64_t ns, before_ns;
+};
+
 /* What the governor has been told, all in ns. */
 struct pace {
 	struct governor_window window;
 	struct governor events; /* of types without a clock, */
 	int64_t run_ns, events_run_ns; /* all BPF, and theirs, until then; */
 	double events_ratio; /* of one CPU: they, in the window before */
-	pid_t child;             /* the symbols child that was seen last, */
-	int64_t child_ns;        /* its CPU, */
-	int64_t children_ns;     /* and that of those before it */
+	struct pace_child names, rows; /* of the symbols children */
 };
 
 /* The rates as configured; 0: no limit. */

@@ -14,6 +14,7 @@
 #include "collector/engine/waits.h"
 #include "collector/objects/objects.h"
 #include "collector/process/services.h"
+#include "collector/process/thread_entry.h"
 #include "collector/process/thread_pool.h"
 #include "collector/unwind/unwind_process.h"
 #include "collector/unwind/unwind_tables.h"
@@ -25,12 +26,15 @@
 #define SHARED_NS (60 * NS_PER_S)     /* threads' names are read again, */
 #define SHARED_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
-/* Threads that were never named carry the process's name. */
+/* Does the first thread share the process's name with another one?  It is read
+ * for a whole stack alone: for others, what was read. */
 static bool
-resolve_threads_share(struct engine *s, struct process *p)
+resolve_first_shares(struct engine *s, struct process *p, bool whole)
 {
 	int64_t since_ns = s->now_ns - p->read->shared_ns;
 
+	if (p->gone || !whole)
+		return p->read->shared;
 	if (p->read->stat.threads < 2)
 		return false;
 	if (p->read->shared_ns == 0 || since_ns > SHARED_NS ||
@@ -42,6 +46,29 @@ resolve_threads_share(struct engine *s, struct process *p)
 		p->read->shared_ns = s->now_ns;
 	}
 	return p->read->shared;
+}
+
+/* Threads that were never named carry the process's name, which is that of the
+ * first one: any other one shares it. */
+static bool
+resolve_is_unnamed(struct engine *s, const struct sample_event *e,
+    struct process *p, bool whole)
+{
+	if (p == NULL || (e->flags & EVENT_KTHREAD) != 0 ||
+	    strncmp(e->comm, p->read->comm, EVENT_COMM - 1) != 0)
+		return false;
+	if (e->pid == e->tid)
+		return resolve_first_shares(s, p, whole);
+	p->read->shared = true;
+	p->read->shared_threads = p->read->stat.threads;
+	p->read->shared_ns = s->now_ns;
+	return true;
+}
+
+static struct thread_key
+resolve_thread_key(const struct sample_event *e)
+{
+	return (struct thread_key){e->pid, e->tid, e->exec_id, e->start_ns};
 }
 
 static const char *const state_names[WAIT_STATES] = {
@@ -76,13 +103,15 @@ resolve_group(struct engine *s, const struct sample_event *e,
     const struct resolve_who *who, bool whole, const char *reason)
 {
 	char comm[EVENT_COMM + 1], process[sizeof(who->comm)];
-	char pool[sizeof(comm)];
+	char pool[THREAD_POOL_NAME_MAX];
+	struct thread_key key = resolve_thread_key(e);
 	struct aggregate_group g = {.process = process, .pool = pool,
 	    .service = who->service, .cgroup = who->cgroup,
 	    .instance = who->instance,
 	    .reason = reason,
 	    .type = e->type,
 	    .period = e->period};
+	const char *entry;
 
 	snprintf(comm, sizeof(comm), "%.*s", EVENT_COMM, e->comm);
 	aggregate_fold_digits(pool, sizeof(pool), comm);
@@ -91,9 +120,11 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	if ((e->flags & EVENT_KTHREAD) != 0) {
 		memcpy(process, pool, sizeof(process));
 		g.pool = "";
-	} else if (whole && who->p != NULL &&
-	    strncmp(e->comm, who->p->read->comm, EVENT_COMM - 1) == 0) {
-		g.by_entry = resolve_threads_share(s, who->p);
+	} else if (resolve_is_unnamed(s, e, who->p, whole)) {
+		g.by_entry = whole;
+		entry = thread_entry_of(s->entries, &key);
+		if (!whole && entry[0] != '\0')
+			g.pool = entry;
 	}
 	return aggregate_group(s->aggregate, &g);
 }
@@ -279,13 +310,20 @@ static void
 resolve_add(struct engine *s, const struct sample_event *e,
     const struct resolve_who *who, struct aggregate_stack *stack)
 {
+	struct thread_key key = resolve_thread_key(e);
+	uint32_t number = AGGREGATE_NONE;
+
 	if (stack->value == 0)
 		return;
-	if (stack->group != AGGREGATE_NONE &&
-	    aggregate_add(s->aggregate, stack))
-		s->profiles[e->type].now.samples += stack->samples;
-	else
+	if (stack->group != AGGREGATE_NONE)
+		number = aggregate_add_to(s->aggregate, stack);
+	if (number == AGGREGATE_NONE) {
 		resolve_lose_stack(s, e, who, stack->samples);
+		return;
+	}
+	s->profiles[e->type].now.samples += stack->samples;
+	if (aggregate_get_group(s->aggregate, stack->group).by_entry)
+		thread_entry_met(s->entries, &key, number);
 }
 
 /* A part of a wait, also in the time of the service that has the stack. */
@@ -345,13 +383,27 @@ resolve_add_lock(struct engine *s, const struct sample_event *e,
 		resolve_lose_stack(s, &of, who, stack.samples);
 }
 
+/* The same of an object, with what it stands for. */
+static void
+resolve_lose_object(struct engine *s, const struct sample_event *e,
+    const struct resolve_who *who)
+{
+	struct engine_profile *p = &s->profiles[e->type];
+	struct objects_weight w = allocs_weigh(e);
+
+	resolve_lose_stack(s, e, who, e->value);
+	objects_add(&p->now.aggregate_full_of, w);
+	objects_add(&service_faults_of(p->faults, who->service)->
+	    lost_of[LOST_AGGREGATE_FULL], w);
+}
+
 /* An object that was taken, which counts as all that it stands for.  Its leaf
  * is the call, behind n frames. */
 static void
 resolve_add_object(struct engine *s, const struct sample_event *e,
     const struct resolve_who *who, uint32_t *refs, uint32_t n, bool whole)
 {
-	struct objects_weight w = objects_weigh(e->object.bytes, e->value);
+	struct objects_weight w = allocs_weigh(e);
 	struct aggregate_stack stack = {.frames = refs, .n = n + 1,
 	    .value = w.bytes, .samples = e->value};
 	char leaf[ALLOCS_LEAF_MAX];
@@ -366,7 +418,7 @@ resolve_add_object(struct engine *s, const struct sample_event *e,
 	    who->p, e->object.address, w, e->time_ns, number))
 		s->profiles[e->type].now.samples += e->value;
 	else
-		resolve_lose_stack(s, e, who, e->value);
+		resolve_lose_object(s, e, who);
 }
 
 /* A poll may last: a sample from behind its beginning is not of the future,
@@ -442,6 +494,14 @@ resolve_remember(struct resolve_who *who, struct resolve_owner *owner)
 	snprintf(owner->cgroup, sizeof(owner->cgroup), "%s", who->cgroup);
 	snprintf(owner->instance, sizeof(owner->instance), "%s",
 	    who->instance);
+}
+
+bool
+resolve_waits_for_entry(struct engine *s, const struct sample_event *e)
+{
+	struct thread_key key = resolve_thread_key(e);
+
+	return thread_entry_waits(s->entries, &key);
 }
 
 void

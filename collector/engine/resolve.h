@@ -49,6 +49,9 @@ void resolve_thread(struct engine *s, const struct sample_event *e,
     const int64_t below[WAIT_STATES], const char *mark,
     struct resolve_owner *owner);
 
+/* Will its pool be known as the slot ends, and is not yet? */
+bool resolve_waits_for_entry(struct engine *s, const struct sample_event *e);
+
 /* "run queue", "lock", ... */
 const char *resolve_state_name(enum wait_state state);
 

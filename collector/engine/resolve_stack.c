@@ -187,6 +187,13 @@ resolve_mapping(struct engine *s, const struct sample_event *e,
 	return maps_then(s->maps, p, addr, (int64_t)e->time_ns, of);
 }
 
+/* What is known of where the user frames end. */
+struct resolve_end {
+	bool strange; /* in what is no code, or led through it */
+	bool known;   /* else: in code of a mapping, */
+	int64_t seen_ns; /* which was known from then on */
+};
+
 /*
  * Fills refs leaf first.  Code may be of nothing that is known, or perhaps of
  * another mapping when the sample was taken: the leaf ran there all the same,
@@ -196,7 +203,7 @@ resolve_mapping(struct engine *s, const struct sample_event *e,
  */
 static size_t
 resolve_user_frames(struct engine *s, const struct sample_event *e,
-    struct resolve_who *who, uint32_t *refs, bool *broken)
+    struct resolve_who *who, uint32_t *refs, struct resolve_end *end)
 {
 	uint64_t reads = maps_reads(s->maps), addr;
 	bool by_tables = (e->flags & EVENT_EH_FRAME) != 0;
@@ -213,6 +220,8 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 		/* A caller's address is behind its call. */
 		addr = event_frame(e, (__u32)i) - (i > 0);
 		map = resolve_mapping(s, e, p, addr, &reads, &of);
+		end->known = map != NULL && map->kind != MAPPING_SPECIAL;
+		end->seen_ns = map != NULL ? map->seen_ns : 0;
 		if (n == 0 && map != NULL && e->of_object != OBJECT_NOT &&
 		    allocs_is_library(maps_process_name(of, map)))
 			continue;
@@ -220,8 +229,9 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 			refs[n++] = resolve_user_ref(s, own, of, map, addr);
 			continue;
 		}
-		*broken = *broken || i + 1 == e->n_user || !by_tables;
-		if (i > 0 && *broken)
+		end->strange = end->strange || i + 1 == e->n_user ||
+		    !by_tables;
+		if (i > 0 && end->strange)
 			break;
 		refs[n++] = resolve_named(s, FRAME_MARK, "[unknown]");
 	}
@@ -240,11 +250,25 @@ resolve_is_new(const struct engine *s, const struct sample_event *e)
 	    s->now_ns - unwind_tables_met(s->tables, e->table) < NEW_NS;
 }
 
+/* Where a walk by tables ended.  Code of a mapping that the walker did not know
+ * is known by now: its tables came late. */
+static enum broken
+resolve_judge_walk(const struct engine *s, const struct sample_event *e,
+    const struct resolve_end *end)
+{
+	if (e->error == BROKEN_NO_MAPPING && end->known)
+		return s->now_ns - end->seen_ns < NEW_NS ? BROKEN_NEW_CODE :
+		    BROKEN_NO_TABLES;
+	if (e->error != BROKEN_NOT && e->error < BROKEN_REASONS)
+		return e->error;
+	return end->strange ? BROKEN_NO_MAPPING : BROKEN_NOT;
+}
+
 /* What is wrong with a stack of n user frames; those of our library that were
  * walked are none of it. */
 static enum broken
 resolve_judge(const struct engine *s, const struct sample_event *e,
-    bool known, bool no_mapping, size_t n)
+    bool known, const struct resolve_end *end, size_t n)
 {
 	if ((e->flags & EVENT_KTHREAD) != 0)
 		return BROKEN_NOT;
@@ -257,12 +281,13 @@ resolve_judge(const struct engine *s, const struct sample_event *e,
 	if (e->error == BROKEN_NO_TABLES || (e->flags & EVENT_PENDING) != 0)
 		return resolve_is_new(s, e) ? BROKEN_NEW_CODE :
 		    BROKEN_NO_TABLES;
-	if (no_mapping)
+	if ((e->flags & EVENT_EH_FRAME) != 0 &&
+	    (e->flags & EVENT_TRUNCATED) == 0)
+		return resolve_judge_walk(s, e, end);
+	if (end->strange)
 		return BROKEN_NO_MAPPING;
 	if ((e->flags & EVENT_TRUNCATED) != 0)
 		return BROKEN_TRUNCATED;
-	if ((e->flags & EVENT_EH_FRAME) != 0)
-		return e->error < BROKEN_REASONS ? e->error : BROKEN_NOT;
 	return n <= 1 ? BROKEN_ONE_FRAME : BROKEN_NOT;
 }
 
@@ -296,7 +321,7 @@ resolve_kernel_frames(struct engine *s, const struct sample_event *e,
 
 	for (i = e->n_kernel; i-- > leaf;) {
 		ref = symbols_kernel(s->symbols, i == 0 ? e->frames[0] :
-		    e->frames[i] - 1);
+		    e->frames[i] - 1, (int64_t)e->time_ns);
 		if (n > 0 && refs[n - 1] == ref &&
 		    symbols_kernel_hidden(s->symbols))
 			continue;
@@ -331,13 +356,14 @@ resolve_stack(struct engine *s, const struct sample_event *e,
     struct resolve_who *who, uint32_t *refs, size_t *users, bool *whole)
 {
 	uint32_t user[EVENT_MAX_USER + 1];
-	bool no_mapping = false, known = who->p != NULL || who->told;
+	bool known = who->p != NULL || who->told;
+	struct resolve_end end = {0};
 	enum broken why;
 	size_t n_user = 0, n = 0;
 
 	if (known && e->n_user > 0)
-		n_user = resolve_user_frames(s, e, who, user, &no_mapping);
-	why = resolve_judge(s, e, known, no_mapping, n_user);
+		n_user = resolve_user_frames(s, e, who, user, &end);
+	why = resolve_judge(s, e, known, &end, n_user);
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
 	if (why != BROKEN_NOT) {
 		s->profiles[e->type].now.broken[why] +=

@@ -260,7 +260,7 @@ held_still_lacks(struct engine *s, struct lacking *l)
 {
 	bool soon = s->now_ns - l->asked_ns < AGAIN_NS;
 
-	if (l->table == UNWIND_NO_TABLE)
+	if (l->table == UNWIND_NO_TABLE || l->table == UNWIND_NO_ROOM)
 		return soon;
 	if (!unwind_tables_lack(s->tables, l->table, l->offset))
 		return false;

@@ -81,19 +81,7 @@ disk_miss(struct disk_probe *p, enum disk_part part, const char *what,
 		    tracepoint[0] != '\0' ? " " : "", tracepoint);
 }
 
-/* Has the kernel the tracepoint of "tp_btf/NAME"?  Of another program ""; it
- * needs none. */
-static bool
-disk_has(const struct btf *kernel, const char *tracepoint)
-{
-	char type[96];
-
-	if (tracepoint[0] == '\0')
-		return true;
-	snprintf(type, sizeof(type), TRACE_TYPE "%s", tracepoint);
-	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
-}
-
+/* NAME of "tp_btf/NAME"; of another program "". */
 static const char *
 disk_tracepoint(const struct disk_probe *p, size_t i)
 {
@@ -103,38 +91,72 @@ disk_tracepoint(const struct disk_probe *p, size_t i)
 	return name != NULL ? name + 1 : "";
 }
 
+/* Has the kernel the tracepoint that each program needs, if any?  Its types are
+ * many, and in no order: they are gone through once. */
+static void
+disk_find_tracepoints(const struct disk_probe *p, const struct btf *kernel,
+    bool has[PROGRAMS])
+{
+	const size_t head = sizeof(TRACE_TYPE) - 1;
+	const char *names[PROGRAMS], *name;
+	size_t i;
+
+	for (i = 0; i < PROGRAMS; i++) {
+		names[i] = disk_tracepoint(p, i);
+		has[i] = names[i][0] == '\0';
+	}
+	for (uint32_t id = 1; id < btf__type_cnt(kernel); id++) {
+		const struct btf_type *t = btf__type_by_id(kernel, id);
+
+		if (!btf_is_typedef(t))
+			continue;
+		name = btf__name_by_offset(kernel, t->name_off);
+		if (strncmp(name, TRACE_TYPE, head) != 0)
+			continue;
+		for (i = 0; i < PROGRAMS; i++)
+			has[i] = has[i] || strcmp(names[i], name + head) == 0;
+	}
+}
+
+static bool
+disk_has_starts(const struct disk_probe *p, const bool has[PROGRAMS])
+{
+	size_t i = 0;
+
+	while (disk_program(p, i) != p->bpf->progs.disk_start)
+		i++;
+	return has[i];
+}
+
 /* Of two programs for one thing the one that this kernel can run. */
 static bool
-disk_wanted(const struct disk_probe *p, size_t i, const struct btf *kernel,
+disk_wanted(const struct disk_probe *p, size_t i, const bool has[PROGRAMS],
     bool calls)
 {
-	bool starts = disk_has(kernel, "block_io_start");
-
 	if (disk_programs[i].calls == 1 && !calls)
 		return false;
-	if (disk_programs[i].calls == 0 && calls)
-		return disk_has(kernel, disk_tracepoint(p, i));
-	if (disk_program(p, i) == p->bpf->progs.disk_start)
-		return starts;
-	return disk_program(p, i) != p->bpf->progs.disk_insert || !starts;
+	if ((disk_programs[i].calls == 0 && calls) ||
+	    disk_program(p, i) == p->bpf->progs.disk_start)
+		return has[i];
+	return disk_program(p, i) != p->bpf->progs.disk_insert ||
+	    !disk_has_starts(p, has);
 }
 
 /* A part is loaded whole or not at all. */
 static void
 disk_choose(struct disk_probe *p, const struct btf *kernel, bool calls)
 {
-	bool wanted[PROGRAMS];
+	bool wanted[PROGRAMS], has[PROGRAMS];
 	size_t i;
 
+	disk_find_tracepoints(p, kernel, has);
 	for (i = 0; i < PROGRAMS; i++) {
-		const char *name = disk_tracepoint(p, i);
-
-		wanted[i] = disk_wanted(p, i, kernel, calls);
-		if (!wanted[i] || disk_has(kernel, name))
+		wanted[i] = disk_wanted(p, i, has, calls);
+		if (!wanted[i] || has[i])
 			continue;
 		p->lacks[disk_programs[i].part] = true;
 		disk_miss(p, disk_programs[i].part,
-		    "this kernel has no tracepoint", name);
+		    "this kernel has no tracepoint", disk_tracepoint(p, i));
 	}
 	for (i = 0; i < PROGRAMS; i++)
 		bpf_program__set_autoload(disk_program(p, i), wanted[i] &&

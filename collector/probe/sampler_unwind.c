@@ -1,7 +1,8 @@
 /*
  * Arrays are written and read through mappings, so that neither rows nor the
- * frames that are walked here cost a system call each.  All stay mapped but
- * most parts of the rows, which are megabytes and would stay resident.
+ * frames that are walked here cost a system call each.  What is mapped is
+ * resident, and they are megabytes: they are mapped in parts where they are
+ * used, and a part stays as long as it is.
  */
 #include "collector/probe/sampler_unwind.h"
 
@@ -15,38 +16,40 @@ static const size_t element[UNWIND_ARRAYS] = {
     [UNWIND_ARRAY_TABLES] = sizeof(struct unwind_table),
     [UNWIND_ARRAY_REGIONS] = sizeof(struct unwind_region)};
 
-/* Elements of them. */
-static const size_t whole[UNWIND_ARRAYS] = {
-    [UNWIND_ARRAY_MAPPINGS] = UNWIND_MAPPINGS,
-    [UNWIND_ARRAY_TABLES] = UNWIND_TABLES,
-    [UNWIND_ARRAY_REGIONS] = UNWIND_REGIONS};
-
 #define CHUNK_CELLS (1u << UNWIND_CHUNK_SHIFT)
-#define PART_SHIFT (UNWIND_CHUNK_SHIFT - SAMPLER_UNWIND_PARTS)
-#define PART_BYTES (sizeof(uint64_t) << PART_SHIFT)
-/* 8 MiB of them stay mapped: mapping them anew for each walk took a twelfth of
- * all of our time on a busy host. */
+#define PART_CELLS (SAMPLER_PART_BYTES / (uint32_t)sizeof(uint64_t))
+/* 8 MiB of them stay mapped at most: mapping them anew for each walk took a
+ * twelfth of all of our time on a busy host. */
 #define PARTS_KEPT 128
+
+static char *
+part_get(struct sampler_unwind *u, struct sampler_part *p, int map,
+    size_t number)
+{
+	void *at;
+
+	if (p->at == NULL) {
+		at = mmap(NULL, SAMPLER_PART_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, map, (off_t)(number * SAMPLER_PART_BYTES));
+		if (at == MAP_FAILED)
+			return NULL;
+		p->at = at;
+		u->n_parts++;
+	}
+	p->used = true;
+	return p->at;
+}
 
 /* The part of the cells that holds cell i; NULL: there is none. */
 static uint64_t *
-kernel_part(struct sampler_unwind *u, uint32_t i)
+kernel_cells(struct sampler_unwind *u, uint32_t i)
 {
-	uint32_t chunk = i >> UNWIND_CHUNK_SHIFT, part = i >> PART_SHIFT;
-	void *p;
+	uint32_t chunk = i >> UNWIND_CHUNK_SHIFT, part = i / PART_CELLS;
 
 	if (chunk >= u->n)
 		return NULL;
-	if (u->parts[part] == NULL) {
-		p = mmap(NULL, PART_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		    u->chunks[chunk], (off_t)(PART_BYTES *
-		    (part % (1u << SAMPLER_UNWIND_PARTS))));
-		if (p == MAP_FAILED)
-			return NULL;
-		u->parts[part] = p;
-		u->n_parts++;
-	}
-	return u->parts[part];
+	return (void *)part_get(u, &u->cells[part], u->chunks[chunk],
+	    part % SAMPLER_CHUNK_PARTS);
 }
 
 static bool
@@ -57,15 +60,31 @@ kernel_write_cells(struct sampler_unwind *u, uint32_t first,
 	uint64_t *part;
 
 	for (; n > 0; first += some, cells += some, n -= some) {
-		part = kernel_part(u, first);
+		part = kernel_cells(u, first);
 		if (part == NULL)
 			return false;
-		at = first % (1u << PART_SHIFT);
-		some = (1u << PART_SHIFT) - at;
+		at = first % PART_CELLS;
+		some = PART_CELLS - at;
 		some = n < some ? n : some;
 		memcpy(part + at, cells, some * sizeof(*cells));
 	}
 	return true;
+}
+
+/* Byte `at` of another array, and how many of n there are in its part. */
+static char *
+kernel_bytes(struct sampler_unwind *u, enum unwind_array which, size_t at,
+    size_t *n)
+{
+	size_t number = at / SAMPLER_PART_BYTES, in = at % SAMPLER_PART_BYTES;
+	char *part = NULL;
+
+	if (u->kernel.chunks > 0)
+		part = part_get(u, &u->parts[which][number], u->arrays[which],
+		    number);
+	if (*n > SAMPLER_PART_BYTES - in)
+		*n = SAMPLER_PART_BYTES - in;
+	return part != NULL ? part + in : NULL;
 }
 
 static bool
@@ -73,25 +92,36 @@ kernel_write(void *arg, enum unwind_array which, uint32_t first,
     const void *p, size_t n)
 {
 	struct sampler_unwind *u = arg;
+	size_t at = first * element[which], left = n * element[which], some;
+	const char *from = p;
+	char *to;
 
 	if (which == UNWIND_ARRAY_CELLS)
 		return kernel_write_cells(u, first, p, n);
-	if (u->whole[which] != NULL)
-		memcpy(u->whole[which] + first * element[which], p,
-		    n * element[which]);
-	return u->whole[which] != NULL;
+	for (; left > 0; at += some, from += some, left -= some) {
+		some = left;
+		if ((to = kernel_bytes(u, which, at, &some)) == NULL)
+			return false;
+		memcpy(to, from, some);
+	}
+	return true;
 }
 
 static bool
 kernel_read(void *arg, enum unwind_array which, uint32_t first, void *p,
     size_t n)
 {
-	const struct sampler_unwind *u = arg;
+	struct sampler_unwind *u = arg;
+	size_t at = first * element[which], left = n * element[which], some;
+	char *to = p, *from;
 
-	if (u->whole[which] != NULL)
-		memcpy(p, u->whole[which] + first * element[which],
-		    n * element[which]);
-	return u->whole[which] != NULL;
+	for (; left > 0; at += some, to += some, left -= some) {
+		some = left;
+		if ((from = kernel_bytes(u, which, at, &some)) == NULL)
+			return false;
+		memcpy(to, from, some);
+	}
+	return true;
 }
 
 /* Programs look for the process anew from then on. */
@@ -121,33 +151,46 @@ kernel_get_process(void *arg, int32_t pid, struct unwind_process *p)
 static const uint64_t *
 kernel_cell(void *arg, uint32_t i)
 {
-	const uint64_t *part = kernel_part(arg, i);
+	const uint64_t *part = kernel_cells(arg, i);
 
-	return part != NULL ? part + i % (1u << PART_SHIFT) : NULL;
+	return part != NULL ? part + i % PART_CELLS : NULL;
 }
 
+/* Those that were not used since this was asked before; or all. */
 static void
-kernel_unmap(struct sampler_unwind *u)
+parts_unmap(struct sampler_unwind *u, struct sampler_part *p, size_t n,
+    bool all)
 {
-	uint32_t i;
-
-	for (i = 0; u->n_parts > 0; i++) {
-		if (u->parts[i] == NULL)
-			continue;
-		munmap(u->parts[i], PART_BYTES);
-		u->parts[i] = NULL;
-		u->n_parts--;
+	for (; n > 0; n--, p++) {
+		if (p->at != NULL && (all || !p->used)) {
+			munmap(p->at, SAMPLER_PART_BYTES);
+			p->at = NULL;
+			u->n_parts--;
+		}
+		p->used = false;
 	}
 }
 
-/* What is mapped is resident. */
+static void
+kernel_unmap(struct sampler_unwind *u, bool all)
+{
+	size_t i;
+
+	for (i = 0; i < UNWIND_ARRAYS; i++)
+		parts_unmap(u, u->parts[i], SAMPLER_ARRAY_PARTS, all);
+	parts_unmap(u, u->cells, u->n * SAMPLER_CHUNK_PARTS, all);
+	u->releases = 0;
+}
+
 static void
 kernel_release(void *arg)
 {
 	struct sampler_unwind *u = arg;
 
 	if (u->n_parts > PARTS_KEPT)
-		kernel_unmap(u);
+		kernel_unmap(u, true);
+	else if (++u->releases >= SAMPLER_RELEASES)
+		kernel_unmap(u, false);
 }
 
 static bool
@@ -179,22 +222,10 @@ kernel_set_tick(void *arg, uint32_t tick)
 	*u->tick = tick;
 }
 
-/* NULL: it cannot be read or written. */
-static char *
-unwind_map_whole(int map, size_t bytes)
-{
-	void *p = bytes == 0 ? MAP_FAILED : mmap(NULL, bytes,
-	    PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 void
 sampler_unwind_init(struct sampler_unwind *u,
     const struct sampler_unwind_maps *maps, uint32_t chunks)
 {
-	size_t i;
-
 	memcpy(u->arrays, maps->arrays, sizeof(u->arrays));
 	u->processes = maps->processes;
 	u->outer = maps->chunks;
@@ -202,9 +233,7 @@ sampler_unwind_init(struct sampler_unwind *u,
 	u->tick = maps->tick;
 	u->n = 0;
 	u->n_parts = 0;
-	for (i = 0; i < UNWIND_ARRAYS; i++)
-		u->whole[i] = chunks == 0 ? NULL : unwind_map_whole(
-		    maps->arrays[i], whole[i] * element[i]);
+	u->releases = 0;
 	u->kernel = (struct unwind_kernel){.arg = u, .chunks = chunks,
 	    .add_chunk = kernel_add_chunk, .set_tick = kernel_set_tick,
 	    .cell = kernel_cell, .release = kernel_release,
@@ -216,14 +245,7 @@ sampler_unwind_init(struct sampler_unwind *u,
 void
 sampler_unwind_fini(struct sampler_unwind *u)
 {
-	size_t i;
-
-	for (i = 0; i < UNWIND_ARRAYS; i++) {
-		if (u->whole[i] != NULL)
-			munmap(u->whole[i], whole[i] * element[i]);
-		u->whole[i] = NULL;
-	}
-	kernel_unmap(u);
+	kernel_unmap(u, true);
 	while (u->n > 0)
 		close(u->chunks[--u->n]);
 }

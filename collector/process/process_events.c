@@ -60,6 +60,7 @@ ring_event(int cpu)
 	    .comm = 1,
 	    .comm_exec = 1,
 	    .task = 1,
+	    .ksymbol = 1,
 	    .watermark = 1,
 	    .wakeup_watermark = 1,
 	    .sample_type = PERF_SAMPLE_TIME,
@@ -181,15 +182,23 @@ struct record_map {
 	uint32_t protection, flags;
 };
 
-/* The path of a record of a mapping, NULL when it has no end. */
-static const char *
-record_path(const void *record, size_t size)
-{
-	size_t skip = sizeof(struct perf_event_header) +
-	    sizeof(struct record_map);
-	const char *path = (const char *)record + skip;
+/* PERF_RECORD_KSYMBOL likewise, with a name. */
+struct record_symbol {
+	uint64_t start;
+	uint32_t size;
+	uint16_t type, flags;
+};
 
-	return memchr(path, '\0', size - 8 - skip) != NULL ? path : NULL;
+/* The text of a record behind its header and so many bytes, NULL when it has
+ * no end. */
+static const char *
+record_text(const void *record, size_t size, size_t skip)
+{
+	const char *text = (const char *)record +
+	    sizeof(struct perf_event_header) + skip;
+
+	skip += sizeof(struct perf_event_header);
+	return memchr(text, '\0', size - 8 - skip) != NULL ? text : NULL;
 }
 
 /* Of all records the last 8 bytes are the time. */
@@ -200,6 +209,38 @@ record_time(const void *record, size_t size)
 
 	memcpy(&time_ns, (const uint8_t *)record + size - 8, sizeof(time_ns));
 	return time_ns;
+}
+
+static void
+record_fill_map(const void *record, size_t size, struct process_event *out)
+{
+	struct record_map map;
+
+	memcpy(&map, (const uint8_t *)record + sizeof(struct perf_event_header),
+	    sizeof(map));
+	out->start = map.start;
+	out->end = map.start + map.size;
+	out->offset = map.offset;
+	out->ino = map.ino;
+	out->dev = makedev(map.major, map.minor);
+	out->path = record_text(record, size, sizeof(map));
+}
+
+/* False for code that is no program's. */
+static _Bool
+record_fill_symbol(const void *record, size_t size, struct process_event *out)
+{
+	struct record_symbol symbol;
+
+	memcpy(&symbol, (const uint8_t *)record +
+	    sizeof(struct perf_event_header), sizeof(symbol));
+	if ((symbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0)
+		out->kind = PROCESS_UNLOADED;
+	out->start = symbol.start;
+	out->end = symbol.start + symbol.size;
+	out->path = record_text(record, size, sizeof(symbol));
+	return symbol.type == PERF_RECORD_KSYMBOL_TYPE_BPF &&
+	    out->path != NULL;
 }
 
 /* Behind the header: PERF_RECORD_FORK and _EXIT are four numbers and a time,
@@ -216,10 +257,12 @@ process_events_parse(const void *record, size_t size, struct process_event *out,
 	        sizeof(struct perf_event_header) + sizeof(struct record_map)},
 	    [PERF_RECORD_COMM] = {PROCESS_EXEC, 16},
 	    [PERF_RECORD_EXIT] = {PROCESS_EXIT, 32},
-	    [PERF_RECORD_FORK] = {PROCESS_FORK, 32}};
+	    [PERF_RECORD_FORK] = {PROCESS_FORK, 32},
+	    [PERF_RECORD_KSYMBOL] = {PROCESS_LOADED,
+	        sizeof(struct perf_event_header) +
+	        sizeof(struct record_symbol)}};
 	const uint8_t *p = record;
 	struct perf_event_header h;
-	struct record_map map = {0};
 	uint32_t id[4] = {0};
 	uint64_t more[2] = {0};
 
@@ -237,16 +280,13 @@ process_events_parse(const void *record, size_t size, struct process_event *out,
 	    (h.misc & PERF_RECORD_MISC_COMM_EXEC) == 0))
 		return false;
 	*out = (struct process_event){.kind = kinds[h.type].kind,
-	    .pid = (int32_t)id[0], .tid = (int32_t)id[1]};
-	out->time_ns = record_time(p, size);
+	    .time_ns = record_time(p, size)};
+	if (h.type == PERF_RECORD_KSYMBOL)
+		return record_fill_symbol(record, size, out);
+	out->pid = (int32_t)id[0];
+	out->tid = (int32_t)id[1];
 	if (h.type == PERF_RECORD_MMAP2) {
-		memcpy(&map, p + sizeof(h), sizeof(map));
-		out->start = map.start;
-		out->end = map.start + map.size;
-		out->offset = map.offset;
-		out->ino = map.ino;
-		out->dev = makedev(map.major, map.minor);
-		out->path = record_path(record, size);
+		record_fill_map(record, size, out);
 	} else if (h.type == PERF_RECORD_COMM) {
 		snprintf(out->comm, sizeof(out->comm), "%.*s",
 		    (int)(size - sizeof(h) - 16), (const char *)p + 16);

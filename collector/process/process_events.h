@@ -1,6 +1,7 @@
 /*
  * The life of processes, as the kernel tells it: threads that begin and end,
- * programs that are executed, code that is mapped.  Comes from one dummy
+ * programs that are executed, code that is mapped; and where the kernel puts
+ * the code of BPF programs.  Comes from one dummy
  * event of perf on each CPU, whose ring holds these records and no samples;
  * needs CAP_PERFMON, no BPF and no tracefs.
  *
@@ -20,19 +21,23 @@ enum process_event_kind {
 	PROCESS_EXIT, /* a thread ended; pid == tid: the first one */
 	PROCESS_EXEC, /* pid executes another program */
 	PROCESS_MAP,  /* pid has mapped code at [start, end), from a file */
+	PROCESS_LOADED, /* nobody's: a BPF program, or a trampoline, is at
+	                 * [start, end), or */
+	PROCESS_UNLOADED, /* will soon be there no more */
 	PROCESS_LOST, /* what came from since_ns to time_ns may be missing */
 	PROCESS_EVENT_KINDS
 };
 
 struct process_event {
 	enum process_event_kind kind;
-	int32_t pid, tid;  /* of the thread; tid 0 for PROCESS_MAP */
+	int32_t pid, tid;  /* of the thread; tid 0 for PROCESS_MAP, both for
+	                    * BPF programs */
 	int32_t parent;    /* process, for PROCESS_FORK and PROCESS_EXIT */
 	uint64_t start, end;
 	uint64_t offset, ino; /* in the file; 0 for memory without one */
 	uint64_t dev;         /* as in stat */
-	const char *path;     /* of the file, for PROCESS_MAP, or NULL: borrowed
-	                       * for the call */
+	const char *path;     /* of the file, for PROCESS_MAP, or NULL; the
+	                       * program's name: borrowed for the call */
 	int64_t time_ns;      /* CLOCK_MONOTONIC */
 	int64_t since_ns;     /* the same; for PROCESS_LOST */
 	char comm[16];        /* of the program, for PROCESS_EXEC; else "" */

@@ -4,19 +4,21 @@
 #include "collector/process/reader.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+/* It has, too, where we may not see it. */
 static bool
 reader_has_memory(const char *proc, int32_t tid)
 {
 	char path[256], exe[1];
 
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/exe", proc, tid);
-	return readlink(path, exe, sizeof(exe)) >= 0;
+	return readlink(path, exe, sizeof(exe)) >= 0 || errno == EACCES;
 }
 
 int32_t

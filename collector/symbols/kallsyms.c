@@ -4,7 +4,7 @@
  * begins, and no function is larger than FUNCTION_MAX, which keeps what lies
  * between the regions (kernel, modules, BPF programs) without a name.
  *
- * 120,000 names of 25 bytes are made of 15,000 words ("ext4_", "file_",
+ * 60,000 names of 25 bytes are made of 15,000 words ("ext4_", "file_",
  * "write"), so that the table is bytes, and a mark for each 32 symbols:
  *
  *	symbol: varint address less the one before (or the mark's), varint
@@ -28,6 +28,9 @@
 #define THUNKS 512 /* bytes: 32 for each register */
 #define SYMBOLS_MAX (2u << 20)
 #define MARK 32
+#define PAD "__pfx_" /* of a function's name, before it */
+#define PAD_MAX 64   /* bytes */
+#define READ_BYTES 65536 /* stdio reads as little as 1,024 of /proc at once */
 
 /* While the text is read. */
 struct symbol {
@@ -39,6 +42,9 @@ struct reading {
 	struct symbol *symbols;
 	size_t n, cap;
 	struct buf bytes;
+	uint64_t pad, behind; /* the last one, and the last function that is
+	                       * named by its pad */
+	char padded[256];     /* whose pad it is */
 };
 
 struct mark {
@@ -62,18 +68,50 @@ static bool
 kallsyms_put_name(struct kallsyms *k, struct buf *out, const char *name)
 {
 	while (*name != '\0') {
-		size_t n = strcspn(name, "_");
+		const char *end = name;
 		uint32_t word;
 
-		n += strspn(name + n, "_");
-		word = intern_put(&k->words, name, n);
+		while (*end != '\0' && *end != '_')
+			end++;
+		while (*end == '_')
+			end++;
+		word = intern_put(&k->words, name, (size_t)(end - name));
 		if (word == INTERN_NONE)
 			return false;
 		buf_put_varint(out, (uint64_t)word + 1);
-		name += n;
+		name = end;
 	}
 	buf_put_varint(out, 0);
 	return !out->failed;
+}
+
+/*
+ * Is a function of the kernel proper, whose lines are in order, named already?
+ * Most begin with a pad for code that the kernel may put there, which has a
+ * line of its own: with it half of all lines say nothing new.  A pad bears its
+ * function's name.
+ */
+static bool
+reading_has(struct reading *r, uint64_t addr, const char **name)
+{
+	size_t n = sizeof(PAD) - 1;
+
+	if (addr == r->behind)
+		return true;
+	if (strncmp(*name, PAD, n) == 0) {
+		*name += n;
+		if (r->n > 0 && r->symbols[r->n - 1].addr == addr)
+			return false; /* it is called by another name */
+		r->pad = addr;
+		if (memccpy(r->padded, *name, '\0', sizeof(r->padded)) ==
+		    NULL)
+			r->padded[0] = '\0';
+		return false;
+	}
+	if (addr - r->pad > PAD_MAX || strcmp(*name, r->padded) != 0)
+		return false;
+	r->behind = addr;
+	return true;
 }
 
 static bool
@@ -89,7 +127,8 @@ kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
 		k->behind = addr;
 	if (strcmp(name, "__x86_indirect_thunk_array") == 0)
 		k->thunks = addr;
-	if (r->n == SYMBOLS_MAX)
+	if (r->n == SYMBOLS_MAX ||
+	    (*module == '\0' && reading_has(r, addr, &name)))
 		return true;
 	if (m == INTERN_NONE || !array_room(&r->symbols, r->n + 1, &r->cap))
 		return false;
@@ -98,17 +137,32 @@ kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
 	return kallsyms_put_name(k, &r->bytes, name);
 }
 
+/* Hexadecimal digits, as the kernel writes them; *p ends up behind them. */
+static uint64_t
+kallsyms_address(char **p)
+{
+	uint64_t addr = 0;
+
+	for (;; ++*p) {
+		if (**p >= '0' && **p <= '9')
+			addr = addr << 4 | (uint64_t)(**p - '0');
+		else if (**p >= 'a' && **p <= 'f')
+			addr = addr << 4 | (uint64_t)(**p - 'a' + 10);
+		else
+			return addr;
+	}
+}
+
 /* Takes one line if it is a function; the text is the kernel's, so the form
  * is taken for granted, but not the lengths. */
 static bool
 kallsyms_line(struct kallsyms *k, struct reading *r, char *line)
 {
-	char *rest, *name, *module;
-	uint64_t addr = strtoull(line, &rest, 16);
+	char *rest = line, *name, *module;
+	uint64_t addr = kallsyms_address(&rest);
 
-	if (addr == 0 || rest == line || rest[0] != ' ' ||
-	    strchr("tTwW", rest[1]) == NULL || rest[1] == '\0' ||
-	    rest[2] != ' ')
+	if (addr == 0 || rest[0] != ' ' || rest[1] == '\0' ||
+	    strchr("tTwW", rest[1]) == NULL || rest[2] != ' ')
 		return true;
 	name = rest + 3;
 	module = name + strcspn(name, "\t\n ");
@@ -130,6 +184,24 @@ symbol_compare(const void *pa, const void *pb)
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
 	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Most of them are in order: those of the kernel proper, before modules'. */
+static void
+kallsyms_sort(struct reading *r)
+{
+	size_t n = 1;
+	uint64_t least = UINT64_MAX;
+
+	while (n < r->n && r->symbols[n - 1].addr <= r->symbols[n].addr)
+		n++;
+	for (size_t i = n; i < r->n; i++)
+		if (r->symbols[i].addr < least)
+			least = r->symbols[i].addr;
+	while (n > 0 && n < r->n && r->symbols[n - 1].addr >= least)
+		n--;
+	qsort(r->symbols + n, r->n - n, sizeof(*r->symbols),
+	    symbol_compare);
 }
 
 static void
@@ -158,7 +230,7 @@ kallsyms_pack(struct kallsyms *k, struct reading *r)
 
 	if (r->n == 0)
 		return true;
-	qsort(r->symbols, r->n, sizeof(*r->symbols), symbol_compare);
+	kallsyms_sort(r);
 	k->marks = calloc(r->n / MARK + 1, sizeof(*k->marks));
 	if (k->marks == NULL ||
 	    !buf_reserve(&k->bytes, r->bytes.len + 3 * r->n))
@@ -194,6 +266,7 @@ const struct err *
 kallsyms_open(struct kallsyms **out, const char *path)
 {
 	struct kallsyms *k = calloc(1, sizeof(*k));
+	char room[READ_BYTES];
 	const struct err *e;
 	FILE *f;
 
@@ -201,6 +274,8 @@ kallsyms_open(struct kallsyms **out, const char *path)
 	if (k == NULL)
 		return err_nomem();
 	f = fopen(path, "re");
+	if (f != NULL)
+		setvbuf(f, room, _IOFBF, sizeof(room));
 	e = f == NULL ? err_errno("%s", path) : kallsyms_read(k, f);
 	if (f != NULL)
 		fclose(f);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "collector/symbols/symbols_private.h"
 #include "store/base/buf.h"
@@ -16,6 +18,7 @@
 
 #define KALLSYMS_WAIT_NS (10 * NS_PER_S) /* doubles up to the next line */
 #define KALLSYMS_WAIT_MAX_NS (3600 * NS_PER_S)
+#define PROGRAMS_WAIT_NS (60 * NS_PER_S) /* some 0.1 s of CPU each time */
 
 /* Frame 0 stands for what found no room. */
 static const struct frame full_frame = {.kind = FRAME_MARK,
@@ -167,6 +170,9 @@ symbols_read_kallsyms(struct symbols *s, int64_t now_ns)
 	}
 	kallsyms_close(s->kallsyms);
 	s->kallsyms = k;
+	if (s->programs_missed)
+		programs_forget(&s->programs, INT64_MAX);
+	s->programs_missed = false;
 	symbols_name_programs(s);
 }
 
@@ -187,7 +193,9 @@ symbols_new(struct symbols **out, const char *kallsyms, const char *debug)
 	s->vdso = SYMBOLS_NO_FILE;
 	s->now_ns = clock_mono_ns();
 	s->kallsyms_wait_ns = KALLSYMS_WAIT_NS;
-	e = symbols_link_new(&s->link, symbols_answer, symbols_lost, s);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	e = s->epoll < 0 ? err_errno("epoll") : symbols_link_new(&s->link,
+	    s->epoll, symbols_answer, symbols_lost, s);
 	if (e == NULL) {
 		s->frames = frames_new(FRAMES_MAX, FRAMES_MAX_BYTES);
 		e = s->frames == NULL ||
@@ -211,7 +219,11 @@ symbols_free(struct symbols *s)
 	if (s->link != NULL)
 		symbols_files_clear(s);
 	symbols_link_free(s->link);
+	symbols_link_free(s->rows_link);
+	if (s->epoll >= 0)
+		close(s->epoll);
 	kallsyms_close(s->kallsyms);
+	programs_fini(&s->programs);
 	frames_free(s->frames);
 	free(s->addresses);
 	free(s->inlined);
@@ -236,7 +248,7 @@ symbols_set_mirror(struct symbols *s, const char *folder)
 int
 symbols_fd(const struct symbols *s)
 {
-	return symbols_link_fd(s->link);
+	return s->epoll;
 }
 
 void
@@ -244,6 +256,8 @@ symbols_pump(struct symbols *s, int64_t now_ns)
 {
 	s->now_ns = now_ns;
 	symbols_link_pump(s->link, now_ns);
+	if (s->rows_link != NULL)
+		symbols_link_pump(s->rows_link, now_ns);
 	if (s->pending != NONE)
 		symbols_files_send(s);
 }
@@ -374,15 +388,33 @@ symbols_data(struct symbols *s, uint32_t file, uint64_t behind)
 	return symbols_user(s, file, behind | WIRE_DATA);
 }
 
+void
+symbols_program(struct symbols *s, const struct program_told *told)
+{
+	if (!programs_tell(&s->programs, told))
+		symbols_programs_missed(s);
+}
+
+void
+symbols_programs_missed(struct symbols *s)
+{
+	s->programs_missed = true;
+}
+
 uint32_t
-symbols_kernel(struct symbols *s, uint64_t addr)
+symbols_kernel(struct symbols *s, uint64_t addr, int64_t time_ns)
 {
 	struct frame frame = {.kind = FRAME_KERNEL, .name = "[kernel]",
 	    .module = "[kernel]", .build_id = ""};
+	const char *program;
 	uint32_t id;
 
 	if (symbols_kernel_hidden(s))
 		return symbols_frame(s, &frame);
+	program = programs_find(&s->programs, addr, time_ns);
+	if (program != NULL)
+		return symbols_frame(s, &(struct frame){.kind = FRAME_BPF,
+		    .name = program, .module = "[bpf]", .build_id = ""});
 	id = address_find(s, KERNEL_FILE, addr);
 	if (id == NONE)
 		return 0;
@@ -475,16 +507,29 @@ symbols_crowded(const struct symbols *s)
 	    s->n_files > FILES_MAX / 4 * 3 || frames_crowded(s->frames);
 }
 
+/* A module may have come, or a program that nobody told of. */
+static void
+symbols_renew_kernel(struct symbols *s, int64_t now_ns)
+{
+	int64_t wait_ns = s->kallsyms_wait_ns;
+
+	if (s->programs_missed && wait_ns > PROGRAMS_WAIT_NS)
+		wait_ns = PROGRAMS_WAIT_NS;
+	if ((!s->kernel_missed && !s->programs_missed) ||
+	    now_ns - s->kallsyms_at_ns <= wait_ns)
+		return;
+	symbols_read_kallsyms(s, now_ns);
+	s->kallsyms_wait_ns *= 2;
+	if (s->kallsyms_wait_ns > KALLSYMS_WAIT_MAX_NS)
+		s->kallsyms_wait_ns = KALLSYMS_WAIT_MAX_NS;
+}
+
 bool
 symbols_trim(struct symbols *s, int64_t now_ns)
 {
-	if (s->kernel_missed &&
-	    now_ns - s->kallsyms_at_ns > s->kallsyms_wait_ns) {
-		symbols_read_kallsyms(s, now_ns);
-		s->kallsyms_wait_ns *= 2;
-		if (s->kallsyms_wait_ns > KALLSYMS_WAIT_MAX_NS)
-			s->kallsyms_wait_ns = KALLSYMS_WAIT_MAX_NS;
-	}
+	symbols_renew_kernel(s, now_ns);
+	programs_forget(&s->programs, s->trimmed_ns);
+	s->trimmed_ns = now_ns;
 	s->slot++;
 	/* An answer on its way would mean another address by then. */
 	if (symbols_link_busy(s->link))
@@ -508,19 +553,21 @@ symbols_trim(struct symbols *s, int64_t now_ns)
 	return true;
 }
 
-void
+const struct err *
 symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg)
 {
 	s->rows = fn;
 	s->rows_arg = arg;
+	return symbols_link_new(&s->rows_link, s->epoll, symbols_answer,
+	    symbols_lost, s);
 }
 
 bool
 symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
     uint32_t offset)
 {
-	return s->rows != NULL &&
-	    symbols_link_unwind(s->link, table, fd, size, offset);
+	return s->rows_link != NULL &&
+	    symbols_link_unwind(s->rows_link, table, fd, size, offset);
 }
 
 bool
@@ -532,8 +579,11 @@ symbols_kernel_hidden(const struct symbols *s)
 void
 symbols_stats(const struct symbols *s, struct symbols_stats *out)
 {
+	const struct symbols_link *rows = s->rows_link;
+
 	*out = (struct symbols_stats){
-	    .restarts = symbols_link_restarts(s->link),
+	    .restarts = symbols_link_restarts(s->link) +
+	        (rows != NULL ? symbols_link_restarts(rows) : 0),
 	    .skipped = s->skipped,
 	    .unpacked = s->unpacked,
 	    .files = s->n_files - 1,
@@ -541,6 +591,7 @@ symbols_stats(const struct symbols *s, struct symbols_stats *out)
 	    .frames = frames_count(s->frames),
 	    .overflows = s->overflows,
 	    .child = symbols_link_pid(s->link),
+	    .rows_child = rows != NULL ? symbols_link_pid(rows) : 0,
 	    .busy = symbols_link_busy(s->link),
 	};
 }

@@ -28,17 +28,18 @@
 #define SYMBOLS_UNRESOLVED 0x80000000u /* set in a reference */
 
 struct err;
+struct program_told;
 struct stat;
 struct symbols;
 
 struct symbols_stats {
-	uint64_t restarts;   /* of the child */
+	uint64_t restarts;   /* of both children */
 	uint64_t skipped;    /* files put aside after the child died of them */
 	uint64_t unpacked;   /* files whose packed names could not be read */
 	uint64_t files, addresses, frames; /* in the tables */
 	uint64_t overflows;  /* addresses that found a table full */
-	pid_t child;         /* 0: none at the moment */
-	bool busy;           /* it has questions to answer */
+	pid_t child, rows_child; /* 0: none at the moment */
+	bool busy;           /* the first has questions to answer */
 };
 
 /*
@@ -58,7 +59,7 @@ void symbols_set_inline(struct symbols *s, bool on);
  * NULL: nowhere.  Before the first file. */
 void symbols_set_mirror(struct symbols *s, const char *folder);
 
-/* Readable when the child has answered: then pump. */
+/* Readable when a child has answered: then pump. */
 int symbols_fd(const struct symbols *s);
 
 /* Takes answers, sends questions, restarts the child; never blocks. */
@@ -113,8 +114,15 @@ void symbols_map_forget(struct symbols *s, uint32_t file);
 bool symbols_wants(const struct symbols *s, uint32_t file);
 void symbols_load(struct symbols *s, uint32_t file, int fd);
 
-/* The reference of a kernel address. */
-uint32_t symbols_kernel(struct symbols *s, uint64_t addr);
+/* The reference of a kernel address, as it was at a time of
+ * CLOCK_MONOTONIC. */
+uint32_t symbols_kernel(struct symbols *s, uint64_t addr, int64_t time_ns);
+
+/* A BPF program came or went (programs.h), as the kernel says when it does;
+ * and: it may have said so without being heard. */
+void symbols_program(struct symbols *s, const struct program_told *told);
+void symbols_programs_missed(struct symbols *s);
+
 /* Is it code of the scheduler? */
 bool symbols_is_scheduler(const struct symbols *s, uint64_t addr);
 /* Is it code that the kernel does not find its way out of? */
@@ -177,13 +185,16 @@ struct symbols_rows {
 typedef void symbols_rows_fn(void *arg, uint32_t table,
     const struct symbols_rows *rows);
 
-/* Who gets the answers to symbols_unwind(). */
-void symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn, void *arg);
+/* Who gets the answers to symbols_unwind().  Starts another child for them:
+ * behind the names of a large program, on a busy machine seconds, samples would
+ * wait for their rows in vain. */
+const struct err *symbols_unwind_to(struct symbols *s, symbols_rows_fn *fn,
+    void *arg);
 
-/* Asks the child for the unwind rows of the region that holds an offset of an
+/* Asks it for the unwind rows of the region that holds an offset of an
  * open file of `size` bytes, which stays the caller's.  `table`
- * (< UNWIND_TABLES) comes back with the answer.  False when the child cannot
- * be asked now. */
+ * (< UNWIND_TABLES) comes back with the answer.  False when it cannot be
+ * asked now. */
 bool symbols_unwind(struct symbols *s, uint32_t table, int fd, uint64_t size,
     uint32_t offset);
 

@@ -250,6 +250,27 @@ child_lookup(const struct child_file *f, uint64_t vaddr, struct elf_symbol *s,
 	return false;
 }
 
+/* The same, or what a signal's handler returns to, which C libraries have no
+ * symbol for.  A caller's address in it may be the byte before it, another
+ * function's last. */
+static bool
+child_find(const struct child_file *f, uint64_t vaddr, struct elf_symbol *s,
+    char *name)
+{
+	bool found = child_lookup(f, vaddr, s, name);
+	struct elf_symbol back;
+
+	if (found && vaddr + 1 - s->entry < s->size)
+		return true;
+	if (!elf_signal_return(f->program.elf, vaddr, &back))
+		return found;
+	if (!child_lookup(f, back.entry, s, name)) {
+		*s = back;
+		symbols_child_copy("__restore_rt", name, ELF_NAME_MAX);
+	}
+	return true;
+}
+
 /* The symbol of data.  Whose code is in several places has none: which of them
  * it is counted from is not known. */
 static size_t
@@ -301,12 +322,8 @@ child_answer(const struct child_file *f, uint64_t offset,
 		return child_answer_data(f, offset & ~WIRE_DATA, a, name);
 	if (f == NULL || !elf_vaddr(f->program.elf, offset, &a->address))
 		return 0;
-	if (child_lookup(f, a->address, &s, raw)) {
+	if (child_find(f, a->address, &s, raw)) {
 		symbols_child_name(raw, name, WIRE_NAME_MAX + 1);
-		a->found = WIRE_NAMED;
-		a->name = (uint16_t)strlen(name);
-	} else if (elf_signal_return(f->program.elf, a->address, &s)) {
-		symbols_child_copy("__restore_rt", name, WIRE_NAME_MAX + 1);
 		a->found = WIRE_NAMED;
 		a->name = (uint16_t)strlen(name);
 	} else if (elf_context(f->program.elf, a->address, &s)) {
@@ -462,6 +479,7 @@ symbols_child_run(int socket)
 
 	if (c == NULL)
 		_exit(1);
+	heap_keep_little(); /* the daemon keeps more while it starts */
 	c->socket = socket;
 	while (child_receive(c, &q, &fd))
 		child_serve(c, &q, fd);

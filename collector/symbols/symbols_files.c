@@ -99,7 +99,7 @@ file_add(struct symbols *s, const struct stat *st, const char *name,
 	f->size = (uint64_t)st->st_size;
 	f->mtime_ns = file_time(&st->st_mtim);
 	f->pending = f->next_pending = NONE;
-	f->kept_fd = f->alt_fd = -1;
+	f->kept_fd = f->alt_fd = f->waiting_fd = -1;
 	file_name(f->module, sizeof(f->module), name);
 	s->files[s->n_files] = f;
 	s->file_slots[slot] = s->n_files + 1;
@@ -216,13 +216,15 @@ symbols_wants(const struct symbols *s, uint32_t file)
 {
 	const struct file *f = s->files[file];
 
-	if (f->state == FILE_OPAQUE || s->now_ns < f->retry_ns)
+	if (f->state == FILE_OPAQUE || s->now_ns < f->retry_ns ||
+	    f->waiting_fd >= 0)
 		return false;
 	return f->state == FILE_NEW ||
 	    f->generation != symbols_link_generation(s->link);
 }
 
-/* Makes room in the child: takes the file away that was used longest ago. */
+/* Makes room in the child: takes the file away that was used longest ago, of
+ * those that nothing is to be asked of. */
 static void
 files_make_room(struct symbols *s)
 {
@@ -236,13 +238,70 @@ files_make_room(struct symbols *s)
 			continue;
 		loaded++;
 		symbols += f->symbols;
-		if (oldest == NONE || f->used_ns < s->files[oldest]->used_ns)
+		if (f->pending == NONE && (oldest == NONE ||
+		    f->used_ns < s->files[oldest]->used_ns))
 			oldest = i;
 	}
 	if (oldest != NONE &&
 	    (loaded >= LOADED_MAX || symbols > LOADED_SYMBOLS_MAX) &&
 	    symbols_link_drop(s->link, oldest))
 		s->files[oldest]->state = FILE_NEW;
+}
+
+/* Sends it; false when there is no room. */
+static bool
+file_load(struct symbols *s, uint32_t file, int fd)
+{
+	struct file *f = s->files[file];
+
+	if (!symbols_link_ready(s->link))
+		return false;
+	files_make_room(s);
+	if (!symbols_link_file(s->link, f->perfmap ? WIRE_PERFMAP : WIRE_LOAD,
+	    file, fd, f->size))
+		return false;
+	f->state = FILE_LOADING;
+	f->generation = symbols_link_generation(s->link);
+	f->used_ns = s->now_ns;
+	return true;
+}
+
+static void
+file_end_waiting(struct symbols *s, struct file *f)
+{
+	if (f->waiting_fd < 0)
+		return;
+	close(f->waiting_fd);
+	f->waiting_fd = -1;
+	s->waiting--;
+}
+
+void
+symbols_file_list(struct symbols *s, uint32_t file)
+{
+	struct file *f = s->files[file];
+
+	if (f->listed)
+		return;
+	f->listed = true;
+	f->next_pending = s->pending;
+	s->pending = file;
+}
+
+/* Nobody may ask for it again in this slot, and then its addresses had no
+ * names. */
+static void
+file_wait(struct symbols *s, uint32_t file, int fd)
+{
+	struct file *f = s->files[file];
+
+	if (f->waiting_fd >= 0 || s->waiting == WAITING_MAX)
+		return;
+	f->waiting_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (f->waiting_fd < 0)
+		return;
+	s->waiting++;
+	symbols_file_list(s, file);
 }
 
 void
@@ -252,15 +311,9 @@ symbols_load(struct symbols *s, uint32_t file, int fd)
 	struct stat st;
 
 	/* The path may lead to another file by now. */
-	if (fstat(fd, &st) != 0 || !file_is(f, &st))
-		return;
-	files_make_room(s);
-	if (!symbols_link_file(s->link, f->perfmap ? WIRE_PERFMAP : WIRE_LOAD,
-	    file, fd, f->size))
-		return;
-	f->state = FILE_LOADING;
-	f->generation = symbols_link_generation(s->link);
-	f->used_ns = s->now_ns;
+	if (fstat(fd, &st) == 0 && file_is(f, &st) &&
+	    !file_load(s, file, fd))
+		file_wait(s, file, fd);
 }
 
 /* Opens what packages install, or a mirror has; -1: no plain file there.  An
@@ -457,11 +510,7 @@ symbols_file_queue(struct symbols *s, uint32_t address)
 	a->state = ADDRESS_QUEUED;
 	a->next = f->pending;
 	f->pending = address;
-	if (f->listed)
-		return;
-	f->listed = true;
-	f->next_pending = s->pending;
-	s->pending = a->file;
+	symbols_file_list(s, a->file);
 }
 
 /* Sends the queue of one file; true when nothing is left of it. */
@@ -495,6 +544,7 @@ file_give_up(struct symbols *s, struct file *f)
 	for (; at != NONE; at = s->addresses[at].next)
 		s->addresses[at].state = ADDRESS_IDLE;
 	f->pending = NONE;
+	file_end_waiting(s, f);
 }
 
 void
@@ -510,6 +560,8 @@ symbols_files_send(struct symbols *s)
 		next = f->next_pending;
 		if (f->state == FILE_OPAQUE)
 			file_give_up(s, f);
+		if (f->waiting_fd >= 0 && file_load(s, file, f->waiting_fd))
+			file_end_waiting(s, f);
 		if (f->debug_due && file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			file_load_debug(s, file);
@@ -520,11 +572,9 @@ symbols_files_send(struct symbols *s)
 		    file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			done = file_send(s, file);
-		f->listed = f->pending != NONE;
-		if (!f->listed)
-			continue;
-		f->next_pending = s->pending;
-		s->pending = file;
+		f->listed = false;
+		if (f->pending != NONE || f->waiting_fd >= 0)
+			symbols_file_list(s, file);
 	}
 }
 
@@ -539,6 +589,7 @@ symbols_files_clear(struct symbols *s)
 		if (s->files[i]->kept_fd >= 0)
 			close(s->files[i]->kept_fd);
 		file_close_alt(s->files[i]);
+		file_end_waiting(s, s->files[i]);
 		free(s->files[i]);
 	}
 	memset(s->file_slots, 0, sizeof(s->file_slots));

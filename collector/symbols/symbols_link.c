@@ -38,7 +38,7 @@ struct symbols_link {
 	link_answer_fn *answer;
 	link_lost_fn *lost;
 	void *arg;
-	int epoll, socket, pidfd; /* socket and pidfd -1 without a child */
+	int epoll, socket, pidfd; /* the last two -1 without a child */
 	pid_t pid;
 	pid_t corpses[CORPSES_MAX];
 	uint32_t generation, seq;
@@ -119,7 +119,7 @@ link_start(struct symbols_link *l, int64_t now_ns)
 }
 
 const struct err *
-symbols_link_new(struct symbols_link **out, link_answer_fn *answer,
+symbols_link_new(struct symbols_link **out, int epoll, link_answer_fn *answer,
     link_lost_fn *lost, void *arg)
 {
 	struct symbols_link *l = calloc(1, sizeof(*l));
@@ -133,9 +133,8 @@ symbols_link_new(struct symbols_link **out, link_answer_fn *answer,
 	l->arg = arg;
 	l->socket = l->pidfd = -1;
 	l->delay_ns = RESTART_MIN_NS;
-	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	e = l->epoll < 0 ? err_errno("epoll") :
-	    link_start(l, clock_mono_ns());
+	l->epoll = epoll;
+	e = link_start(l, clock_mono_ns());
 	if (e != NULL) {
 		symbols_link_free(l);
 		return e;
@@ -214,8 +213,6 @@ symbols_link_free(struct symbols_link *l)
 	if (l->socket >= 0)
 		link_end(l);
 	link_bury(l);
-	if (l->epoll >= 0)
-		close(l->epoll);
 	free(l);
 }
 
@@ -434,12 +431,6 @@ symbols_link_unwind(struct symbols_link *l, uint32_t table, int fd,
 	return symbols_link_ready(l) && link_send(l, &w,
 	    offsetof(struct wire_request, offsets) + sizeof(w.offsets[0]), fd,
 	    NULL);
-}
-
-int
-symbols_link_fd(const struct symbols_link *l)
-{
-	return l->epoll;
 }
 
 bool

@@ -1,5 +1,5 @@
 /*
- * The daemon's end of the symbols child: starts it, restarts it when it has
+ * The daemon's end of a symbols child: starts it, restarts it when it has
  * died, hands requests over without ever waiting, and matches the answers.
  * What the requests mean is symbols.c's affair.
  */
@@ -39,14 +39,11 @@ typedef void link_lost_fn(void *arg, const struct link_request *q,
 
 /* Starts the child, a fork of the caller.  Threads of the caller do no harm:
  * before its walls stand the child uses only what the C library keeps whole
- * across a fork (memory, stdio). */
-const struct err *symbols_link_new(struct symbols_link **out,
+ * across a fork (memory, stdio).  `epoll`, the caller's, is readable when an
+ * answer waits. */
+const struct err *symbols_link_new(struct symbols_link **out, int epoll,
     link_answer_fn *answer, link_lost_fn *lost, void *arg);
 void symbols_link_free(struct symbols_link *l);
-
-/* An epoll descriptor, readable when an answer waits; stays the same when
- * the child is restarted. */
-int symbols_link_fd(const struct symbols_link *l);
 
 /* Room for one more request to a living child? */
 bool symbols_link_ready(const struct symbols_link *l);

@@ -6,6 +6,7 @@
 
 #include "collector/symbols/frames.h"
 #include "collector/symbols/kallsyms.h"
+#include "collector/symbols/programs.h"
 #include "collector/symbols/symbols.h"
 #include "collector/symbols/symbols_link.h"
 
@@ -17,6 +18,7 @@ struct cur;
 #define FRAMES_MAX (1u << 18)
 #define FRAMES_MAX_BYTES (32u << 20)
 #define LOADED_MAX 256          /* files open in the child */
+#define WAITING_MAX 256         /* that are to be, open here */
 #define LOADED_SYMBOLS_MAX (1u << 18) /* of all of them, where there are
                                      * several */
 #define INLINED_MAX (1u << 18)  /* of all addresses together */
@@ -38,7 +40,7 @@ struct file {
 	uint32_t symbols;
 	uint32_t pending;      /* list of addresses to ask about */
 	uint32_t next_pending; /* list of files that have some */
-	bool listed;
+	bool listed;           /* it has some, or waits itself */
 	bool perfmap;          /* a JIT's map: offsets are addresses */
 	bool missed;           /* of a map: an address was not in it */
 	bool forgotten;        /* of a map: opaque until it is asked for */
@@ -46,6 +48,8 @@ struct file {
 	bool debug_sent;       /* and what that one shares is to be seen */
 	int alt_fd;            /* shared debug information, to be sent; or -1 */
 	int kept_fd;           /* the vdso's memory; else -1 */
+	int waiting_fd;        /* the file, until there is room to send it; or
+	                        * -1 */
 	int64_t used_ns, retry_ns;
 	unsigned strikes;      /* how often the child died of it */
 	char module[256];
@@ -75,13 +79,15 @@ struct place {
 };
 
 struct symbols {
-	struct symbols_link *link;
+	int epoll;         /* of both children's answers */
+	struct symbols_link *link, *rows_link; /* the latter NULL: no rows */
 	struct kallsyms *kallsyms;
 	struct frames *frames;
 	const char *kallsyms_path, *debug, *mirror;
 	struct file *files[FILES_MAX]; /* [0] is the kernel */
 	uint32_t file_slots[FILE_SLOTS];
 	uint32_t n_files, pending; /* pending: first file of the list */
+	uint32_t waiting;  /* files that wait to be sent */
 	struct address *addresses;
 	uint32_t *address_slots;
 	uint32_t n_addresses, cap_addresses, address_mask;
@@ -91,6 +97,9 @@ struct symbols {
 	int64_t now_ns;
 	int64_t kallsyms_at_ns, kallsyms_wait_ns;
 	bool kernel_missed;
+	struct programs programs; /* told since kallsyms was read first */
+	bool programs_missed;     /* or not told */
+	int64_t trimmed_ns;
 	bool forget;      /* at the next symbols_trim() */
 	bool inlines;     /* ask for inlined functions */
 	uint32_t *inlined; /* frames */
@@ -98,7 +107,7 @@ struct symbols {
 	struct place *places; /* of frames where it is known */
 	uint32_t n_places, cap_places, next_place;
 	uint64_t skipped, unpacked, overflows;
-	symbols_rows_fn *rows; /* NULL: nobody asks for unwind rows */
+	symbols_rows_fn *rows;
 	void *rows_arg;
 };
 
@@ -131,6 +140,9 @@ bool symbols_take_text(struct cur *c, size_t n, char *out, size_t size);
  * was inlined at the address.  False as above. */
 bool symbols_take_inlined(struct symbols *s, uint32_t id,
     const struct wire_answer *a, struct cur *c);
+
+/* There is something to be sent of a file: it, or addresses. */
+void symbols_file_list(struct symbols *s, uint32_t file);
 
 /* Queues an address for its file. */
 void symbols_file_queue(struct symbols *s, uint32_t address);

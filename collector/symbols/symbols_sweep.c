@@ -106,6 +106,8 @@ sweep_pending(struct symbols *s)
 			continue; /* the kernel */
 		f->pending = f->next_pending = NONE;
 		f->listed = false;
+		if (f->waiting_fd >= 0)
+			symbols_file_list(s, i);
 	}
 }
 

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/elf/callees.h"
 #include "collector/elf/go_rows.h"
+#include "collector/elf/prologue.h"
 #include "collector/elf/roots.h"
 
 #define CODE_MAX 16      /* executable segments */
@@ -143,9 +145,17 @@ unwind_status(enum ehframe_status status)
 	    ELF_TOO_BIG : ELF_NO_MEMORY;
 }
 
+static void
+unwind_drop_rows(struct ehframe_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct ehframe_rows){0};
+}
+
 static enum elf_status
 unwind_read_section(struct ehframe_input *in, const struct elf_input *file,
-    const struct elf_eh_frame *eh, struct ehframe_rows *out)
+    const struct elf *e, const struct elf_eh_frame *eh,
+    struct ehframe_rows *out)
 {
 	enum ehframe_status status;
 	struct section s;
@@ -156,6 +166,10 @@ unwind_read_section(struct ehframe_input *in, const struct elf_input *file,
 	in->need = section_need;
 	in->arg = &s;
 	status = ehframe_read(in, out);
+	if (status == EHFRAME_OK)
+		status = callees_add(e, in, out);
+	if (status != EHFRAME_OK)
+		unwind_drop_rows(out);
 	section_close(&s);
 	return unwind_status(status);
 }
@@ -167,19 +181,23 @@ unwind_add_roots(const struct ehframe_input *in, const struct elf *e,
 {
 	uint64_t end = out->code.base +
 	    ((uint64_t)out->code.n << out->code.shift);
+	uint32_t low = in->high != 0 ? in->low : out->code.base, high;
 	struct roots roots;
 	enum ehframe_status status;
 
 	if (in->high != 0)
 		end = in->high;
-	roots_find(e, in->high != 0 ? in->low : out->code.base,
-	    end < UINT32_MAX ? (uint32_t)end : UINT32_MAX, max_rows, &roots);
+	high = end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
+	roots_find(e, low, high, max_rows, &roots);
 	status = roots_merge(&roots, &out->rows, max_rows);
 	free(roots.rows);
-	if (status != EHFRAME_OK) {
-		free(out->rows.rows);
-		out->rows = (struct ehframe_rows){0};
+	if (status == EHFRAME_OK) {
+		prologue_find(e, &out->rows, low, high, max_rows, &roots);
+		status = roots_merge(&roots, &out->rows, max_rows);
+		free(roots.rows);
 	}
+	if (status != EHFRAME_OK)
+		unwind_drop_rows(&out->rows);
 	return unwind_status(status);
 }
 
@@ -218,7 +236,7 @@ unwind_read_rows(const struct elf_input *file, const struct elf *e,
 			in.entries = entries;
 	}
 	status = eh->size == 0 ? ELF_OK :
-	    unwind_read_section(&in, file, eh, &out->rows);
+	    unwind_read_section(&in, file, e, eh, &out->rows);
 	free(entries);
 	return status == ELF_OK ? unwind_add_roots(&in, e, max_rows, out) :
 	    status;

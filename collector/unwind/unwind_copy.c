@@ -100,19 +100,23 @@ copy_begin(struct unwind_state *s, const struct sample_event *e, size_t size)
 	copy.ended = false;
 	memset(s, 0, offsetof(struct unwind_state, keepers));
 	s->tick = copy.list->tick;
-	s->ip = event_frame(e, e->lacks);
 	s->sp = c->sp;
 	s->bp = c->bp;
 	s->di = c->di;
+	s->bx = c->bx;
 	s->n = copy.list->n;
 	s->is_caller = (e->flags & EVENT_CALLER) != 0;
+	s->bottom = s->is_caller ? 0 : c->sp;
 	s->depth = (__u32)e->lacks;
+	/* unwind_noted() the other way round. */
+	s->ip = event_frame(e, e->lacks) - (s->depth > 0 && !s->is_caller);
 }
 
 static void
 copy_note(struct unwind_state *s, struct sample_event *out)
 {
-	out->frames[out->n_kernel + event_place(s->depth)] = s->ip;
+	out->frames[out->n_kernel + event_place(s->depth)] =
+	    unwind_noted(s, s->depth);
 	s->depth++;
 }
 

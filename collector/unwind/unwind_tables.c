@@ -181,7 +181,7 @@ unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
 	if (i == UNWIND_NO_TABLE)
 		i = table_add(t, &st, now_ns);
 	if (i == NONE)
-		return UNWIND_NO_TABLE;
+		return UNWIND_NO_ROOM;
 	f = &t->tables[i];
 	f->refs++;
 	if (f->wants == 0 || f->fd >= 0 || t->n_open == OPEN_MAX)
@@ -194,7 +194,7 @@ unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
 void
 unwind_tables_drop(struct unwind_tables *t, uint32_t table)
 {
-	if (table != UNWIND_NO_TABLE)
+	if (table < t->n)
 		t->tables[table].refs--;
 }
 

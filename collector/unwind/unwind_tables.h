@@ -51,8 +51,8 @@ void unwind_tables_free(struct unwind_tables *t);
 
 /* The table of the file behind a descriptor, which stays the caller's: what
  * waits for one of the file is asked with it.  The reference is the caller's
- * until unwind_tables_drop().  UNWIND_NO_TABLE when there are too many tables
- * or it is no regular file. */
+ * until unwind_tables_drop().  UNWIND_NO_ROOM when there are too many tables,
+ * UNWIND_NO_TABLE when it is no regular file. */
 uint32_t unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns);
 void unwind_tables_drop(struct unwind_tables *t, uint32_t table);
 

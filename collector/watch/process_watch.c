@@ -17,6 +17,8 @@
 #include "collector/process/process_count.h"
 #include "collector/process/process_events.h"
 #include "collector/process/services.h"
+#include "collector/symbols/programs.h"
+#include "collector/symbols/symbols.h"
 #include "collector/unwind/unwind_process.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -50,14 +52,14 @@ struct waiting {
 struct process_watch {
 	struct process_watch_parts parts;
 	struct process_events *events; /* NULL: not watched */
-	size_t fresh; /* records since the last poll */
+	size_t fresh; /* records of any kind since the last poll */
 	int64_t drained_ns; /* all that was told before is known */
 	struct process_count *count;
 	struct ends_probe *ends; /* NULL: nobody knows how processes end */
 	struct lineage *lineage;
 	int epoll, timer;
 	bool armed; /* the rings may wake us */
-	int64_t now_ns, armed_at_ns;
+	int64_t now_ns;
 	struct tokens looks, wakes;
 	struct waiting waiting[WAITING_MAX];
 	size_t n_waiting;
@@ -84,7 +86,6 @@ watch_record(void *arg, const struct process_event *e)
 {
 	struct process_watch *c = arg;
 
-	c->fresh++;
 	process_watch_event(c, e, c->now_ns);
 }
 
@@ -248,12 +249,28 @@ watch_exec(struct process_watch *c, const struct process_event *e,
 	watch_wait(c, e->pid, true, now_ns);
 }
 
+static void
+watch_program(struct process_watch *c, const struct process_event *e)
+{
+	if (c->parts.symbols == NULL)
+		return;
+	if (e->kind == PROCESS_LOST)
+		symbols_programs_missed(c->parts.symbols);
+	else
+		symbols_program(c->parts.symbols, &(struct program_told){
+		    e->start, e->end, e->path, e->time_ns,
+		    e->kind == PROCESS_UNLOADED});
+}
+
 void
 process_watch_event(
     struct process_watch *c, const struct process_event *e, int64_t now_ns)
 {
 	if (e->kind == PROCESS_LOST)
 		maps_lose(c->parts.maps, e->since_ns, e->time_ns);
+	if (e->kind == PROCESS_LOST || e->kind == PROCESS_LOADED ||
+	    e->kind == PROCESS_UNLOADED)
+		watch_program(c, e);
 	if (e->pid <= 0)
 		return; /* our namespace does not show it */
 	switch (e->kind) {
@@ -425,7 +442,6 @@ watch_pause(struct process_watch *c, int64_t now_ns)
 		pause_ns = PAUSE_NS;
 	}
 	watch_arm(c, false);
-	c->armed_at_ns = now_ns + pause_ns;
 	watch_set_timer(c, pause_ns);
 }
 
@@ -453,7 +469,7 @@ process_watch_drain(struct process_watch *c, int64_t now_ns)
 		return;
 	c->now_ns = now_ns;
 	c->drained_ns = clock_mono_ns();
-	process_events_drain(c->events);
+	c->fresh += process_events_drain(c->events);
 }
 
 void
@@ -463,10 +479,19 @@ process_watch_until(struct process_watch *c, int64_t time_ns, int64_t now_ns)
 		process_watch_drain(c, now_ns);
 }
 
+/* The timer alone knows, and says it once: a pause that ended by another clock
+ * would leave it expired, and the daemon awake. */
+static bool
+watch_pause_is_over(struct process_watch *c)
+{
+	uint64_t expired;
+
+	return read(c->timer, &expired, sizeof(expired)) == sizeof(expired);
+}
+
 void
 process_watch_poll(struct process_watch *c, int64_t now_ns)
 {
-	uint64_t expired;
 	size_t n;
 
 	process_watch_drain(c, now_ns);
@@ -477,15 +502,14 @@ process_watch_poll(struct process_watch *c, int64_t now_ns)
 	process_watch_do_due(c, now_ns);
 	if (c->armed && n > 0) {
 		watch_pause(c, now_ns);
-	} else if (!c->armed && now_ns >= c->armed_at_ns) {
-		(void)!read(c->timer, &expired, sizeof(expired));
+	} else if (!c->armed && watch_pause_is_over(c)) {
 		if (n > 0 || watch_is_due_soon(c, now_ns)) {
 			watch_pause(c, now_ns);
 			return;
 		}
 		watch_arm(c, true);
-		process_events_drain(
-		    c->events); /* what came before they were armed */
+		/* What came before they were armed. */
+		process_watch_drain(c, now_ns);
 	}
 }
 

@@ -5,6 +5,7 @@
  *	                      services and the stack walker read /proc anew
  *	fork, exit        ──► counters of each service
  *	exec, exit        ──► marks of processes that lived for a while
+ *	BPF programs      ──► names of kernel code
  *
  * All is bounded: so many readings a second (what is over is counted, and
  * found when it is sampled), so many marks a slot, a list of so many
@@ -43,12 +44,14 @@ struct process_event;
 struct lineage_origin;
 struct maps;
 struct services;
+struct symbols;
 struct unwind_processes;
 
 struct process_watch_parts {
 	struct services *services;
 	struct maps *maps;
 	struct unwind_processes *processes; /* NULL: no stack walker */
+	struct symbols *symbols; /* NULL: nobody's, in tests */
 };
 
 /* All parts are borrowed; it tells `services` of origins as long as it lives.

@@ -46,6 +46,9 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
         "on their way", 1},
     [BROKEN_KERNEL] = {"no kernel callers", "[no kernel callers]",
         "the kernel did not find out of its code for calls by a register", 1},
+    [BROKEN_ELSEWHERE] = {"another stack", "[another stack]",
+        "Go's runtime, on a stack of its own, was making room on the one "
+        "of a goroutine", 1},
 };
 
 enum broken

@@ -30,6 +30,8 @@ enum broken {
 	BROKEN_NO_PROCESS,  /* gone, and nothing is known of its code */
 	BROKEN_NEW_CODE,    /* as BROKEN_NO_TABLES, for some seconds yet */
 	BROKEN_KERNEL,      /* of the kernel's part only the leaf is known */
+	BROKEN_ELSEWHERE,   /* callers are on another stack, which one is not
+	                     * known */
 	BROKEN_REASONS
 };
 

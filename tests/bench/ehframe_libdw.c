@@ -145,8 +145,10 @@ their_cfa(Dwarf_Frame *f, struct unwind_row *row)
 		row->cfa = (__u16)from;
 		return true;
 	}
-	if (n == 1 && is_breg(&o[0], 10, &offset)) {
-		row->kind = UNWIND_R10;
+	if (n == 1 && (is_breg(&o[0], 10, &offset) ||
+	    is_breg(&o[0], 3, &offset))) {
+		row->kind = is_breg(&o[0], 3, &offset) ? UNWIND_BX :
+		    UNWIND_R10;
 		row->cfa = (__u16)(offset / 8);
 		return offset >= 0 && offset % 8 == 0 &&
 		    offset / 8 <= UNWIND_CFA_MAX;
@@ -243,8 +245,9 @@ check(struct compare *c, uint64_t pc, const struct unwind_row *want)
 	struct unwind_row got = ours(c, pc);
 
 	c->totals->compared++;
+	/* Of UNWIND_BX bp says what a callee has saved. */
 	if (got.kind == want->kind && got.cfa == want->cfa &&
-	    got.bp == want->bp)
+	    (got.bp == want->bp || got.kind == UNWIND_BX))
 		return;
 	if (want->kind == THEY_REFUSE) {
 		c->totals->refused++;
@@ -331,8 +334,9 @@ compare_rows(struct compare *c)
 		if (!pc_to_vaddr(c, r->pc, &vaddr))
 			continue;
 		if (dwarf_cfi_addrframe(c->cfi, vaddr, &f) != 0) {
-			check(c, r->pc, r->kind == UNWIND_UNSUPPORTED ? r :
-			    &none);
+			/* Or by the code's instructions: see prologue.h. */
+			check(c, r->pc, r->kind == UNWIND_UNSUPPORTED ||
+			    r->kind == UNWIND_SP ? r : &none);
 			continue;
 		}
 		want = theirs(f);

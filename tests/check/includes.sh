@@ -45,8 +45,8 @@ collector/pbft: collector/disk collector/probe collector/symbols collector/elf
 	collector/process collector/base store/batch store/base
 collector/objects: collector/alloc collector/symbols collector/process
 	store/base
-collector/watch: collector/probe collector/unwind collector/maps collector/process
-	store/base
+collector/watch: collector/probe collector/unwind collector/symbols collector/maps
+	collector/process store/base
 collector/engine: collector/watch collector/probe collector/unwind collector/symbols
 	collector/objects collector/alloc
 	collector/maps collector/process collector/base collector/bpf store/batch store/model

@@ -100,12 +100,24 @@ compare(Dwarf_CFI *cfi, const struct unwind_row *r, Dwarf_Addr at,
 	}
 }
 
+/* Is runtime.asyncPreempt() among them, of these releases? */
+static bool
+has_pushed(const struct ehframe_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (rows->rows[i].kind == UNWIND_PUSHED &&
+		    rows->rows[i].bp != 0)
+			return true;
+	return false;
+}
+
 static void
 compare_rows(Dwarf_CFI *cfi, const struct ehframe_rows *rows,
     const GElf_Phdr *code, struct sums *sums)
 {
 	for (size_t i = 0; i + 1 < rows->n; i++)
-		if (rows->rows[i].kind == UNWIND_GO)
+		if (rows->rows[i].kind == UNWIND_GO ||
+		    rows->rows[i].kind == UNWIND_PUSHED)
 			compare(cfi, &rows->rows[i], code->p_vaddr +
 			    rows->rows[i].pc - code->p_offset,
 			    code->p_vaddr + rows->rows[i + 1].pc -
@@ -181,6 +193,10 @@ main(int argc, char **argv)
 	compare_rows(cfi, &f.rows, &code, &s);
 	if (!same_by_regions(&in, &f)) {
 		printf("# other rows by regions\n");
+		s.different++;
+	}
+	if (!has_pushed(&f.rows)) {
+		printf("# no rows of asyncPreempt\n");
 		s.different++;
 	}
 	printf("%llu rows differ of %llu; %llu of %llu bytes of code have a "

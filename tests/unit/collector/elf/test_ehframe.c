@@ -72,6 +72,8 @@ begin_fde(struct section *s, size_t cie, uint32_t at, uint32_t size)
 
 static const struct ehframe_segment code = {CODE, OFFSET, CODE_SIZE};
 
+static unsigned saved; /* the register whose place is asked for */
+
 static enum ehframe_status
 read_section(const struct section *s, bool exact, struct ehframe_rows *out)
 {
@@ -79,7 +81,7 @@ read_section(const struct section *s, bool exact, struct ehframe_rows *out)
 	uint8_t *p = malloc(s->n);
 	struct ehframe_input in = {.bytes = p, .size = s->n, .vaddr = VADDR,
 	    .exact = exact, .segments = &code, .n_segments = 1,
-	    .max_rows = 100000};
+	    .max_rows = 100000, .saved = saved};
 	enum ehframe_status status;
 
 	memcpy(p, s->b, s->n);
@@ -94,7 +96,7 @@ row(const struct ehframe_rows *r, size_t i)
 {
 	static const char *const kinds[UNWIND_KINDS] = {"none", "sp", "bp",
 	    "plt", "at-sp", "at-bp", "signal", "stop", "unsupported",
-	    "go", "r10", "di", "sp-far"};
+	    "go", "r10", "di", "sp-far", "bx"};
 	static char text[64];
 
 	if (i >= r->n)
@@ -142,6 +144,42 @@ TEST(large_frames)
 	CHECK_STR(row(&r, 2), "2 sp-far 1974 0");
 	CHECK_STR(row(&r, 3), "3 sp-far 65535 0");
 	CHECK_STR(row(&r, 4), "4 unsupported 0 0");
+	free(r.rows);
+}
+
+/* As the loader binds symbols, and as a function that saves registers: push
+ * %rbp; push %rbx; ...; the places of one register at once. */
+TEST(frame_by_rbx)
+{
+	struct section s = {0};
+	size_t cie = put_cie(&s, "zR");
+	struct ehframe_rows r;
+
+	begin_fde(&s, cie, 0, 0x20);
+	PUT(&s, 0x41, 0x0e, 32, 0x83, 4, 0x43, 0x0d, 3, 0x50, 0x0d, 7);
+	entry_end(&s);
+	begin_fde(&s, cie, 0x20, 0x20);
+	PUT(&s, 0x41, 0x0e, 16, 0x86, 2, 0x41, 0x0e, 24, 0x83, 3, 0x50, 0xc3);
+	entry_end(&s);
+	CHECK_INT(read_section(&s, true, &r), EHFRAME_OK);
+	CHECK_STR(row(&r, 0), "0 sp 1 0");
+	CHECK_STR(row(&r, 1), "1 sp 4 0");
+	CHECK_STR(row(&r, 2), "4 bx 4 0");
+	CHECK_STR(row(&r, 3), "14 sp 4 0");
+	CHECK_STR(row(&r, 4), "20 sp 1 0");
+	CHECK_STR(row(&r, 5), "21 sp 2 2");
+	CHECK_STR(row(&r, 6), "22 sp 3 2");
+	CHECK_STR(row(&r, 7), "40 none 0 0");
+	free(r.rows);
+	saved = 3;
+	CHECK_INT(read_section(&s, true, &r), EHFRAME_OK);
+	saved = 0;
+	CHECK_STR(row(&r, 1), "1 sp 4 4");
+	CHECK_STR(row(&r, 2), "4 unsupported 0 0");
+	CHECK_STR(row(&r, 4), "20 sp 1 0");
+	CHECK_STR(row(&r, 5), "21 sp 2 0");
+	CHECK_STR(row(&r, 6), "22 sp 3 3");
+	CHECK_STR(row(&r, 7), "32 sp 3 0");
 	free(r.rows);
 }
 
@@ -363,6 +401,7 @@ main(void)
 {
 	RUN(frame_pointer_function);
 	RUN(large_frames);
+	RUN(frame_by_rbx);
 	RUN(state_is_remembered);
 	RUN(expressions);
 	RUN(signal_frame);

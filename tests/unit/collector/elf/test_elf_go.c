@@ -33,16 +33,22 @@ static const struct {
     {0x188, "runtime.mcall", "\2\x18", 0},
     {0x1a0, "runtime.mstart.abi0", "\2\x20", 0},
     {0x1c0, "runtime.mstart.abi1", "\2\x4\x1\x4\x9\x4\x8\x14", 0},
-    {0x1e0, "runtime.clone.abi0", "\2\x20", 0}};
+    {0x1e0, "runtime.clone.abi0", "\2\x20", 0},
+    {0x200, "runtime.morestack.abi0", "\2\x20", 0},
+    {0x220, "crosscall2", "\2\1\x10\7\x60\x18", 0},
+    {0x240, "runtime.sigreturn__sigaction.abi0", "\2\x20", 0},
+    {0x250, "runtime.asyncPreempt.abi0", "\2\1\x10\xf", 0},
+    {0x260, "main.last", "\2\x20", 0}};
 
 static const struct {
 	uint32_t at;
 	const char *bytes;
 	size_t n;
-} code[] = {{0x44, "\x55", 1}, {0x104, "\x48\x89\x6c\x24\x10", 5}};
+} code[] = {{0x44, "\x55", 1}, {0x104, "\x48\x89\x6c\x24\x10", 5},
+    {0x220, "\x55", 1}, {0x250, "\x55", 1}};
 
 #define N (sizeof(functions) / sizeof(functions[0]))
-#define END 0x200u
+#define END 0x280u
 
 static void
 put(uint8_t *p, size_t at, uint64_t v, size_t n)
@@ -253,7 +259,9 @@ static bool
 take_row(void *arg, uint64_t vaddr, const struct unwind_row *row)
 {
 	static const char *const kinds[UNWIND_KINDS] = {[UNWIND_NONE] = "none",
-	    [UNWIND_STOP] = "stop", [UNWIND_GO] = "go"};
+	    [UNWIND_STOP] = "stop", [UNWIND_GO] = "go", [UNWIND_SP] = "sp",
+	    [UNWIND_SIGNAL] = "signal", [UNWIND_ELSEWHERE] = "elsewhere",
+	    [UNWIND_PUSHED] = "pushed"};
 	struct text *t = arg;
 
 	t->n += (size_t)snprintf(t->bytes + t->n, sizeof(t->bytes) - t->n,
@@ -282,7 +290,8 @@ rows_of(uint32_t magic, uint32_t low, uint32_t high)
 TEST(roots_of_each_form)
 {
 	static const char old[] = "0 go; 40 go; 100 go; 140 go; 180 go; "
-	    "188 stop; 1a0 stop; 1c0 go; 1e0 go; 200 none; ";
+	    "188 stop; 1a0 stop; 1c0 go; 1e0 go; 200 elsewhere; 220 go; "
+	    "23f signal; 250 go; 260 go; 280 none; ";
 
 	CHECK_STR(rows_of(0xfffffffb, 0, END), old);
 	CHECK_STR(rows_of(0xfffffffa, 0, END), old);
@@ -297,7 +306,10 @@ TEST(rows_by_depth)
 		    "45 go 2 2; 48 go 7 2; 68 go 2 2; 69 go 1 0; 6a go 7 2; "
 		    "100 go 1 0; 104 go 4 0; 109 go 4 2; 140 go; "
 		    "180 go 1 0; 188 stop; 1a0 stop; "
-		    "1c0 go 1 0; 1c4 go; 1c8 go; 1cc go; 1e0 go; 200 none; ");
+		    "1c0 go 1 0; 1c4 go; 1c8 go; 1cc go; 1e0 go; "
+		    "200 elsewhere; 220 sp 1 0; 221 sp 2 2; 228 sp 8 2; "
+		    "23f signal; 250 pushed 1 0; 251 pushed 2 2; "
+		    "260 go 1 0; 280 none; ");
 	CHECK_STR(rows_of(magics[3], 0x104, 0x108),
 	    "100 go 1 0; 104 go 4 0; 109 go 4 2; ");
 }
@@ -336,7 +348,15 @@ TEST(rows_of_a_part)
 	r = find(e, CODE + END, SIZE, 100);
 	CHECK(r.n == 1 && r.rows[0].kind == UNWIND_NONE);
 	free(r.rows);
-	r = find(e, 0, SIZE, 14); /* one fewer than there are */
+	/* A handler returns to the first byte behind the part. */
+	r = find(e, CODE + 0x230, CODE + 0x240, 100);
+	CHECK_INT(r.n, 2);
+	CHECK_INT(r.rows[0].pc, CODE + 0x230);
+	CHECK_INT(r.rows[0].kind, UNWIND_SP);
+	CHECK_INT(r.rows[1].pc, CODE + 0x23f);
+	CHECK_INT(r.rows[1].kind, UNWIND_SIGNAL);
+	free(r.rows);
+	r = find(e, 0, SIZE, 22); /* one fewer than there are */
 	CHECK_INT(r.status, EHFRAME_TOO_BIG);
 	free(r.rows);
 	elf_close(e);

@@ -195,7 +195,8 @@ own_event(const struct bench *t, size_t *size)
 	c = (void *)&e.frames[1];
 	c->sp = SP;
 	c->words[0] = (uintptr_t)root_function + 1;
-	*size = offsetof(struct sample_event, frames) + (1 + 3 + WORDS) * 8;
+	*size = offsetof(struct sample_event, frames) + (1 + WORDS) * 8 +
+	    EVENT_COPY_HEAD;
 	return &e;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/base/config.h"
@@ -64,6 +65,36 @@ TEST(records)
 	CHECK(e.pid == 9 && e.start == 0x1000 && e.end == 0x3000);
 	CHECK(e.offset == 0x5000 && e.ino == 4711);
 	CHECK_INT(e.time_ns, 678);
+	CHECK_INT(lost, 0);
+}
+
+/* Address, size, type and flags, name, time: of programs, not of what probes
+ * put beside the kernel. */
+TEST(records_of_programs)
+{
+	struct record r = {.h = {PERF_RECORD_KSYMBOL, 0, 56},
+	    .more = {0, 0, 0, 4711}};
+	struct process_event e;
+	uint64_t lost = 0;
+
+	memcpy(r.id, &(uint64_t){0xffffffffc0201000}, 8);
+	r.id[2] = 0x180;
+	r.id[3] = PERF_RECORD_KSYMBOL_TYPE_BPF;
+	memcpy(r.more, "bpf_prog_1_name", 16);
+	r.more[2] = 0;
+	CHECK(process_events_parse(&r, 56, &e, &lost) &&
+	    e.kind == PROCESS_LOADED);
+	CHECK(e.start == 0xffffffffc0201000 && e.end == 0xffffffffc0201180);
+	CHECK_STR(e.path, "bpf_prog_1_name");
+	CHECK_INT(e.time_ns, 4711);
+	CHECK(e.pid == 0 && e.tid == 0 && e.parent == 0);
+	r.id[3] |= (uint32_t)PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER << 16;
+	CHECK(process_events_parse(&r, 56, &e, &lost) &&
+	    e.kind == PROCESS_UNLOADED);
+	CHECK_STR(e.path, "bpf_prog_1_name");
+	CHECK(!process_events_parse(&r, 39, &e, &lost)); /* no end */
+	r.id[3] = PERF_RECORD_KSYMBOL_TYPE_OOL;
+	CHECK(!process_events_parse(&r, 56, &e, &lost));
 	CHECK_INT(lost, 0);
 }
 
@@ -209,6 +240,53 @@ done:
 	config_free(&config);
 	close(epoll);
 	close(fd);
+}
+
+static bool
+is_ready(int epoll)
+{
+	struct epoll_event ev;
+
+	return epoll_wait(epoll, &ev, 1, 0) > 0;
+}
+
+/* What it is told may be old by the time of the records' handling: a pause that
+ * ended by that left the timer expired, which woke the daemon 18,000 times a
+ * second until the next process began. */
+TEST(an_expired_pause_does_not_keep_it_awake)
+{
+	struct process_watch_parts parts = {0};
+	int epoll = epoll_create1(EPOLL_CLOEXEC), i;
+	struct process_watch *life;
+	struct config config;
+	int64_t now_ns;
+	pid_t pid;
+
+	CHECK_OK(config_load(&config, NULL));
+	CHECK_OK(services_new(&parts.services, &config));
+	CHECK_OK(maps_new(&parts.maps, services_table(parts.services),
+	    "/proc"));
+	if (process_watch_new(&life, &parts, epoll, true) != NULL) {
+		printf("skip - an expired pause: no perf events\n");
+		goto done;
+	}
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	now_ns = clock_mono_ns();
+	process_watch_poll(life, now_ns - 100 * MS); /* a pause begins ... */
+	process_watch_poll(life, now_ns);
+	usleep(120 * 1000); /* ... and is over */
+	for (i = 0; i < 1000 && is_ready(epoll); i++)
+		process_watch_poll(life, now_ns + 120 * MS);
+	CHECK(i < 1000);
+done:
+	process_watch_free(life);
+	maps_free(parts.maps);
+	services_free(parts.services);
+	config_free(&config);
+	close(epoll);
 }
 
 /* ---- who is looked at ---- */
@@ -659,9 +737,11 @@ int
 main(void)
 {
 	RUN(records);
+	RUN(records_of_programs);
 	RUN(damaged_records);
 	RUN(a_full_ring_is_a_gap);
 	RUN(what_is_told_before_a_sample_is_known);
+	RUN(an_expired_pause_does_not_keep_it_awake);
 	RUN(an_exec_is_looked_at_when_its_mappings_are_there);
 	RUN(a_program_that_maps_all_the_time_is_read_rarely);
 	RUN(a_storm_is_bounded_and_counted);

@@ -125,6 +125,43 @@ TEST(many)
 	kallsyms_close(k);
 }
 
+/* Functions begin with pads that have names, too; others' names at the same
+ * addresses stay what they are. */
+TEST(pads)
+{
+	static const struct {
+		uint64_t addr;
+		const char *name;
+	} cases[] = {
+	    {0xffffffff81000008, "marker"}, {0xffffffff81000010, "first"},
+	    {0xffffffff810000f0, "second"}, {0xffffffff81000100, "second"},
+	    {0xffffffff810001f0, "third"}, {0xffffffff81000200, "fourth"},
+	    {0xffffffff81001000, "far"}, {0xffffffff81001210, "far"},
+	    {0xffffffffc0100000, "__pfx_mod"}, {0xffffffffc0100010, "mod"}};
+	struct kallsyms *k = open_text("ffffffff81000000 T marker\n"
+	    "ffffffff81000000 t __pfx_first\n"
+	    "ffffffff81000010 t first\n"
+	    "ffffffff810000f0 t __pfx_second\n"
+	    "ffffffff81000100 t second\n"
+	    "ffffffff81000100 T other_name_of_second\n"
+	    "ffffffff810001f0 t __pfx_third\n"
+	    "ffffffff810001f0 t __pfx_fourth\n"
+	    "ffffffff81000200 t fourth\n"
+	    "ffffffff81000200 t third\n"
+	    "ffffffff81001000 t __pfx_far\n"
+	    "ffffffff81001200 t far\n"
+	    "ffffffffc0100010 t mod\t[mod]\n"
+	    "ffffffffc0100000 t __pfx_mod\t[mod]\n");
+	struct frame f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK(kallsyms_lookup(k, cases[i].addr, &f));
+		CHECK_STR(f.name, cases[i].name);
+	}
+	CHECK_INT(kallsyms_count(k), 9);
+	kallsyms_close(k);
+}
+
 TEST(missing)
 {
 	struct kallsyms *k;
@@ -167,16 +204,16 @@ TEST(programs_that_are_loaded_later)
 	CHECK(write(fd, first, sizeof(first) - 1) ==
 	    (ssize_t)sizeof(first) - 1);
 	CHECK_OK(symbols_new(&s, path, NULL));
-	CHECK_STR(symbols_get(s, symbols_kernel(s, addr)).name,
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr, 0)).name,
 	    "bpf_prog_1_first");
 	CHECK(write(fd, then, sizeof(then) - 1) == (ssize_t)sizeof(then) - 1);
 	symbols_trim(s, clock_mono_ns() + NS_PER_S);
-	CHECK_STR(symbols_get(s, symbols_kernel(s, addr)).name,
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr, 0)).name,
 	    "bpf_prog_1_first"); /* not each time */
 	symbols_trim(s, clock_mono_ns() + 11 * NS_PER_S);
-	CHECK_STR(symbols_get(s, symbols_kernel(s, addr)).name,
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr, 0)).name,
 	    "bpf_prog_2_then");
-	CHECK_STR(symbols_get(s, symbols_kernel(s, addr - 0x10)).name,
+	CHECK_STR(symbols_get(s, symbols_kernel(s, addr - 0x10, 0)).name,
 	    "bpf_prog_2_then");
 	symbols_free(s);
 	close(fd);
@@ -189,6 +226,7 @@ main(void)
 	RUN(lookup);
 	RUN(hidden);
 	RUN(many);
+	RUN(pads);
 	RUN(missing);
 	RUN(code_for_calls_by_a_register);
 	RUN(programs_that_are_loaded_later);

@@ -390,7 +390,7 @@ TEST(kernel)
 
 	CHECK_OK(symbols_new(&s, "/nowhere", NULL));
 	CHECK(symbols_kernel_hidden(s));
-	f = symbols_get(s, symbols_kernel(s, 0xffffffff81000000));
+	f = symbols_get(s, symbols_kernel(s, 0xffffffff81000000, 0));
 	CHECK_STR(f.name, "[kernel]");
 	CHECK_INT(f.kind, FRAME_KERNEL);
 	symbols_free(s);

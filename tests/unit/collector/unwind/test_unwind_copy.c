@@ -51,22 +51,26 @@ static const struct unwind_kernel fake = {.write = fake_write,
     .read = fake_read,
     .cell = fake_cell};
 
-/* Region 0: frames of three words, and where threads begin from 0x800 on;
- * region 1: frames of two words. */
+/* Region 0: frames of three words; where handlers of signals return to from
+ * 0x400 on; code from 0x700 on that finds its frame by rbx, which its callees
+ * save behind their return address; and from 0x800 on where threads begin.
+ * Region 1: frames of two words. */
 static void
 begin(void)
 {
 	static const struct unwind_row rows[] = {{0, 3, UNWIND_SP, 0},
-	    {0x800, 0, UNWIND_STOP, 0}, {0x10000, 2, UNWIND_SP, 0}};
+	    {0x400, 0, UNWIND_SIGNAL, 0}, {0x700, 2, UNWIND_BX, 2},
+	    {0x800, 0, UNWIND_STOP, 0},
+	    {0x10000, 2, UNWIND_SP, 0}};
 
 	memset(&k, 0, sizeof(k));
 	k.table = (struct unwind_table){.state = UNWIND_TABLE_READY,
 	    .code = {0, 2, UNWIND_REGION_SHIFT}};
-	k.cells[0] = UINT64_C(2) << 32 | 1; /* index: one bucket each */
+	k.cells[0] = UINT64_C(4) << 32 | 1; /* index: one bucket each */
 	k.cells[10] = UINT64_C(1) << 32 | 1;
-	memcpy(&k.cells[1], rows, 2 * sizeof(rows[0]));
-	memcpy(&k.cells[11], &rows[2], sizeof(rows[0]));
-	k.regions[0] = (struct unwind_region){0, 2, 0, 1, 16,
+	memcpy(&k.cells[1], rows, 4 * sizeof(rows[0]));
+	memcpy(&k.cells[11], &rows[4], sizeof(rows[0]));
+	k.regions[0] = (struct unwind_region){0, 4, 0, 1, 16,
 	    UNWIND_TABLE_READY};
 	k.regions[1] = (struct unwind_region){10, 1, 0, 1, 16,
 	    UNWIND_TABLE_READY};
@@ -94,7 +98,8 @@ event(const __u64 *words, size_t n, size_t *size)
 	c->sp = SP;
 	c->bp = 0;
 	memcpy(c->words, words, n * sizeof(words[0]));
-	*size = offsetof(struct sample_event, frames) + (3 + 3 + n) * 8;
+	*size = offsetof(struct sample_event, frames) + (3 + n) * 8 +
+	    EVENT_COPY_HEAD;
 	return &u.e;
 }
 
@@ -186,6 +191,112 @@ TEST(a_mapping_is_not_known_yet)
 	CHECK_INT(out.n_user, 4);
 }
 
+/* rbx of the leaf is in the copy; what a callee saved is where the copy begins
+ * below it. */
+TEST(frame_by_rbx)
+{
+	static const __u64 words[] = {SP + 32, CODE + 0x710, 0, 0, 1,
+	    CODE + 0x810};
+	struct sample_event *e;
+	size_t size;
+
+	begin();
+	e = event(words, 6, &size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.error, BROKEN_NOT);
+	CHECK_INT(out.n_user, 3);
+	CHECK_INT(out.frames[3], CODE + 0x810);
+	e = event(words, 6, &size);
+	e->frames[1] = CODE + 0x710;
+	((struct event_copy *)(void *)&e->frames[3])->bx = SP + 32;
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.n_user, 2);
+	CHECK_INT(out.frames[2], CODE + 0x810);
+	/* Of a caller it is not known what its callee has saved. */
+	e->flags |= EVENT_CALLER;
+	CHECK_INT(walk(e, size), UNWIND_COPY_SHORT);
+}
+
+/* The leaf of a handler returns at word `at`; behind it are the registers of
+ * what the signal interrupted, which returns to `caller`. */
+static void
+put_signal(__u64 *words, size_t at, __u64 ip, __u64 caller)
+{
+	memset(words, 0, 33 * sizeof(words[0]));
+	words[at] = CODE + 0x410;
+	words[at + 21] = SP + 30 * 8; /* of struct ucontext: rsp, rip */
+	words[at + 22] = ip;
+	words[31] = caller;
+}
+
+/* It was interrupted at its first instruction: the byte before is another
+ * function's, and all callers are named by the byte before. */
+TEST(what_was_interrupted_is_looked_up_as_a_caller)
+{
+	struct sample_event *e;
+	__u64 words[33];
+	size_t size;
+
+	begin();
+	put_signal(words, 1, CODE + 0x10000, CODE + 0x810);
+	e = event(words, 33, &size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.error, BROKEN_NOT);
+	CHECK_INT(out.n_user, 4);
+	CHECK_INT(out.frames[1], CODE + 0x10010);
+	CHECK_INT(out.frames[2], CODE + 0x410);
+	CHECK_INT(out.frames[3], CODE + 0x10001);
+	CHECK_INT(out.frames[4], CODE + 0x810);
+}
+
+/* The rows of its first instruction are lacking. */
+TEST(a_walk_goes_on_where_a_signal_interrupted)
+{
+	static const __u64 rest[] = {0, CODE + 0x810};
+	struct sample_event *e;
+	__u64 words[33];
+	size_t size;
+
+	begin();
+	put_signal(words, 2, CODE + 0x10000, CODE + 0x810);
+	k.regions[1].state = UNWIND_TABLE_PENDING;
+	e = event(words, 33, &size);
+	e->frames[1] = CODE + 0x10;
+	CHECK_INT(walk(e, size), UNWIND_COPY_LACKS);
+	CHECK_INT(out.n_user, 3);
+	CHECK_INT(out.lacks, 2);
+	CHECK_INT(out.offset, 0x10000);
+	CHECK_INT(out.frames[3], CODE + 0x10001);
+
+	begin();
+	e = event(rest, 2, &size); /* from there on */
+	e->n_kernel = 0;
+	e->n_user = 3;
+	e->lacks = 1;
+	e->frames[0] = CODE + 0x410;
+	e->frames[1] = CODE + 0x10001;
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.n_user, 3);
+	CHECK_INT(out.frames[1], CODE + 0x10001);
+	CHECK_INT(out.frames[2], CODE + 0x810);
+}
+
+/* A call of a null pointer was interrupted: rows would be of no use. */
+TEST(a_signal_interrupted_nothing)
+{
+	struct sample_event *e;
+	__u64 words[33];
+	size_t size;
+
+	begin();
+	put_signal(words, 1, 0, CODE + 0x810);
+	e = event(words, 33, &size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.error, BROKEN_NO_MAPPING);
+	CHECK_INT(out.n_user, 3);
+	CHECK_INT(out.frames[3], 1); /* in no mapping, when it is named */
+}
+
 TEST(nonsense_is_an_error)
 {
 	static const __u64 wild[] = {0, 0x300000};
@@ -206,6 +317,10 @@ main(void)
 	RUN(other_rows_are_lacking);
 	RUN(the_copy_ends);
 	RUN(a_mapping_is_not_known_yet);
+	RUN(frame_by_rbx);
+	RUN(what_was_interrupted_is_looked_up_as_a_caller);
+	RUN(a_walk_goes_on_where_a_signal_interrupted);
+	RUN(a_signal_interrupted_nothing);
 	RUN(nonsense_is_an_error);
 	return test_done();
 }

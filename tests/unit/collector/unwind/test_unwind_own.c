@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -192,9 +193,167 @@ TEST(own_stack_against_libgcc)
 		    (uintptr_t)expected[n_expected - i]);
 }
 
+/*
+ * A child that goes on instruction by instruction through the binding of
+ * symbols, whose functions it has not called before, and through its exit: at
+ * each one the walk must find the return addresses that calls have pushed.
+ */
+#define CALLS_MAX 64
+
+struct pushed {
+	__u64 at, address;
+};
+
+static struct {
+	uint64_t steps, binding, wrong, first[8];
+	struct pushed calls[CALLS_MAX];
+	int n;
+	__u64 ip, sp; /* of the step before */
+} *stepped;
+
+static void
+steps_begin(struct unwind_state *s, const ucontext_t *uc)
+{
+	const greg_t *g = uc->uc_mcontext.gregs;
+
+	memset(s, 0, offsetof(struct unwind_state, keepers));
+	s->n = n_mappings;
+	s->ip = (__u64)g[REG_RIP];
+	s->sp = (__u64)g[REG_RSP];
+	s->bp = (__u64)g[REG_RBP];
+	s->bx = (__u64)g[REG_RBX];
+	s->di = (__u64)g[REG_RDI];
+	s->r10 = (__u64)g[REG_R10];
+	s->bottom = s->sp;
+}
+
+/* What the last instruction has pushed, if it was a call, and without those
+ * that have returned. */
+static void
+steps_follow(__u64 ip, __u64 sp)
+{
+	__u64 top;
+
+	memcpy(&top, (const void *)(uintptr_t)sp, sizeof(top));
+	if (sp == stepped->sp - 8 && top - stepped->ip >= 2 &&
+	    top - stepped->ip <= 8 && top != ip && stepped->n < CALLS_MAX)
+		stepped->calls[stepped->n++] = (struct pushed){sp, top};
+	while (stepped->n > 0 && stepped->calls[stepped->n - 1].at < sp)
+		stepped->n--;
+	stepped->ip = ip;
+	stepped->sp = sp;
+}
+
+/* Walks, and says whether it went along the calls; without them it takes what
+ * it finds for them. */
+static bool
+steps_walk(struct unwind_state *s)
+{
+	static struct pushed found[CALLS_MAX];
+	int n = 0, i;
+
+	while (n < CALLS_MAX && unwind_step(s) == 0)
+		found[n++] = (struct pushed){s->sp - 8, s->ip};
+	if (stepped->n == 0)
+		for (i = 0; i < n; i++)
+			stepped->calls[stepped->n++] = found[n - 1 - i];
+	if (s->error != BROKEN_NOT || n != stepped->n)
+		return false;
+	for (i = 0; i < n; i++)
+		if (found[i].at != stepped->calls[n - 1 - i].at ||
+		    found[i].address != stepped->calls[n - 1 - i].address)
+			return false;
+	return true;
+}
+
+/* Is it code that finds its frame by rbx?  Only the loader's does. */
+static bool
+steps_bind(struct unwind_state *s)
+{
+	struct unwind_rule rule;
+	int end;
+
+	return unwind_search(s, &rule, &end) && rule.kind == UNWIND_BX;
+}
+
+static void
+on_step(int sig, siginfo_t *info, void *context)
+{
+	static struct unwind_state s;
+
+	(void)sig;
+	(void)info;
+	steps_begin(&s, context);
+	if (stepped->steps++ == 0)
+		stepped->sp = s.sp;
+	steps_follow(s.ip, s.sp);
+	stepped->binding += steps_bind(&s);
+	steps_begin(&s, context);
+	if (!steps_walk(&s) && stepped->wrong++ < 8)
+		stepped->first[stepped->wrong - 1] = stepped->ip;
+}
+
+/* Sets the trap flag of what it interrupts. */
+static void
+on_begin(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)sig;
+	(void)info;
+	uc->uc_mcontext.gregs[REG_EFL] |= 0x100;
+}
+
+static void
+step_to_the_end(void)
+{
+	struct sigaction begin = {.sa_sigaction = on_begin,
+	    .sa_flags = SA_SIGINFO}, step = {.sa_sigaction = on_step,
+	    .sa_flags = SA_SIGINFO};
+	const char *volatile text = "12";
+
+	sigaction(SIGUSR2, &begin, NULL);
+	sigaction(SIGTRAP, &step, NULL);
+	kill(getpid(), SIGUSR2);
+	/* Never called before; of the second there are several, and a function
+	 * chooses. */
+	sink += (int)a64l(text);
+	sink += (int)strcspn(text, "2");
+	exit(0);
+}
+
+TEST(each_instruction_of_binding_and_exit)
+{
+	int status = 0;
+	size_t i;
+	pid_t pid;
+
+	stepped = mmap(NULL, sizeof(*stepped), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	n_regions = 0;
+	n_mappings = load_self();
+	own_memory = true;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		step_to_the_end();
+	waitpid(pid, &status, 0);
+	own_memory = false;
+	CHECK_INT(status, 0);
+	CHECK(stepped->steps > 1000);
+	CHECK(stepped->binding > 50);
+	CHECK_INT(stepped->wrong, 0);
+	for (i = 0; i < stepped->wrong && i < 8; i++)
+		printf("# of %" PRIu64 " steps, at %" PRIx64 "\n",
+		    stepped->steps, stepped->first[i]);
+}
+
 int
 main(void)
 {
 	RUN(own_stack_against_libgcc);
+#ifndef __SANITIZE_ADDRESS__ /* whose own code has no rows */
+	RUN(each_instruction_of_binding_and_exit);
+#endif
 	return test_done();
 }

@@ -29,7 +29,12 @@ static const struct unwind_row made[] = {
     {0x1b00, 0, UNWIND_R10, 0},
     {0x1c00, 0, UNWIND_DI, 0},
     {0x1c80, 1, UNWIND_DI, 0},
-    {0x1d00, 4, UNWIND_SP_FAR, 2}};
+    {0x1d00, 4, UNWIND_SP_FAR, 2},
+    {0x1e00, 0, UNWIND_ELSEWHERE, 0},
+    {0x1e80, 3, UNWIND_PUSHED, 2},
+    {0x1f00, 4, UNWIND_BX, 0},       /* rbx + 32 */
+    {0x1f10, 4, UNWIND_BX, 5},       /* a call: saved at CFA - 40 there */
+    {0x1f15, 4, UNWIND_BX, 0}};
 
 #define B (STACK + 128) /* bp, and the return address above it */
 #define R (B + 8)
@@ -164,6 +169,43 @@ TEST(return_address_in_a_register)
 	CHECK_INT(s.error, BROKEN_UNSUPPORTED);
 }
 
+/* A leaf that binds a symbol, and what it called: which has saved rbx or has
+ * not come to that yet. */
+TEST(frame_by_rbx)
+{
+	static const struct {
+		__u64 ip, bx, saved, bottom;
+		__u8 is_caller, error;
+	} cases[] = {
+	    {AT(0x1f05), STACK + 256, 0, STACK + 64, 0, BROKEN_NOT},
+	    {AT(0x1f12), STACK + 256, 0, STACK + 64, 0, BROKEN_NOT},
+	    {AT(0x1f15), 0x1234, STACK + 256, STACK + 24, 1, BROKEN_NOT},
+	    {AT(0x1f15), 0, STACK + 256, 0, 1, BROKEN_NOT},
+	    {AT(0x1f15), STACK + 256, 0x1234, STACK + 32, 1, BROKEN_NOT},
+	    {AT(0x1f15), STACK + 256, 0x1234, 0, 1, BROKEN_BAD_STACK},
+	    {AT(0x1f15), 0, STACK + 72 + UNWIND_BX_MAX, 0, 1,
+	        BROKEN_BAD_STACK},
+	    {AT(0x1f20), STACK + 256, STACK + 256, 0, 1,
+	        BROKEN_UNSUPPORTED}};
+	struct unwind_state s;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		s = begin(cases[i].ip);
+		s.bx = cases[i].bx;
+		s.bottom = cases[i].bottom;
+		s.is_caller = cases[i].is_caller;
+		set(STACK + 24, cases[i].saved);
+		set(STACK + 280, AT(0x1410) + 1);
+		CHECK_INT(unwind_step(&s), cases[i].error != BROKEN_NOT);
+		CHECK_INT(s.error, cases[i].error);
+		if (cases[i].error != BROKEN_NOT)
+			continue;
+		CHECK_INT(s.ip, AT(0x1410) + 1);
+		CHECK(s.sp == STACK + 288 && s.bp == STACK + 128);
+	}
+}
+
 TEST(aligned_stack)
 {
 	struct unwind_state s = begin(AT(0x1510));
@@ -182,7 +224,9 @@ TEST(signal_frame)
 	struct unwind_state s = begin(AT(0x1301));
 
 	s.is_caller = 1;
+	s.r10 = s.di = 1; /* of another leaf */
 	set(STACK + 64 + 120, 0x55);
+	set(STACK + 64 + 128, 0x77);
 	set(STACK + 64 + 160, STACK + 8); /* another stack, lower */
 	set(STACK + 64 + 168, AT(0x1100));
 	CHECK_INT(unwind_step(&s), 0);
@@ -190,6 +234,35 @@ TEST(signal_frame)
 	CHECK_INT(s.sp, STACK + 8);
 	CHECK_INT(s.ip, AT(0x1100));
 	CHECK_INT(s.is_caller, 0); /* interrupted, not called */
+	CHECK_INT(unwind_noted(&s, 2), AT(0x1101)); /* as a caller's */
+	CHECK_INT(unwind_noted(&s, 0), AT(0x1100));
+	s.is_caller = 1;
+	CHECK_INT(unwind_noted(&s, 2), AT(0x1100));
+	CHECK_INT(s.bx, 0x77);
+	CHECK_INT(s.bottom, STACK + 8);
+	CHECK(s.r10 == 0 && s.di == 0);
+}
+
+/* Go's asyncPreempt(): its call is not behind an instruction, and what it
+ * interrupted at its first one has its return address at sp. */
+TEST(a_pushed_call_leads_to_a_leaf)
+{
+	struct unwind_state s = begin(AT(0x1e90));
+
+	s.is_caller = 1;
+	s.di = s.r10 = 1;
+	set(STACK + 64 + 8, 0x1234);
+	set(STACK + 64 + 16, AT(0x1a40));
+	set(STACK + 64 + 24 + 16, AT(0x1410) + 1);
+	CHECK_INT(unwind_step(&s), 0);
+	CHECK_INT(s.ip, AT(0x1a40));
+	CHECK_INT(s.bp, 0x1234);
+	CHECK_INT(s.is_caller, 0);
+	CHECK_INT(s.bottom, STACK + 64 + 24);
+	CHECK(s.r10 == 0 && s.di == 0);
+	CHECK_INT(unwind_step(&s), 0); /* by sp: its caller is not missing */
+	CHECK_INT(s.ip, AT(0x1410) + 1);
+	CHECK_INT(s.sp, STACK + 64 + 48);
 }
 
 TEST(errors)
@@ -202,6 +275,7 @@ TEST(errors)
 	    {0x300000, STACK, 1, BROKEN_NO_MAPPING},
 	    {0x401001, STACK, 1, BROKEN_NO_MAPPING},
 	    {AT(0x1610), STACK, 0, BROKEN_UNSUPPORTED},
+	    {AT(0x1e10), STACK, 1, BROKEN_ELSEWHERE},
 	    {AT(0x1910), STACK, 0, BROKEN_BAD_STACK},
 	    {AT(0x1010), 0x1000, 0, BROKEN_UNREADABLE}};
 	struct unwind_state s;
@@ -267,6 +341,13 @@ TEST(frame_pointers)
 	CHECK_INT(unwind_step(&s), 1);
 	CHECK_INT(s.error, BROKEN_BAD_STACK);
 	CHECK_INT(s.pending, 0);
+	s = begin(0x500010);
+	mappings[1].table = UNWIND_NO_ROOM; /* there may be rows */
+	s.bp = 0;
+	s.bx = 6;
+	CHECK_INT(unwind_step(&s), 1);
+	CHECK_INT(s.pending, 1);
+	CHECK_INT(s.lacking.bx, 6);
 }
 
 /* A thread is where its leaf is: what is not known is the mapping. */
@@ -680,36 +761,6 @@ TEST(kept_leaf_ends_with_its_row)
 	CHECK_INT(again.sp, STACK + 144);
 }
 
-TEST(rows_of_the_child_are_checked)
-{
-	static const struct unwind_row same[] = {{16, 1, 1, 0}, {16, 2, 1, 0}},
-	    kind[] = {{16, 1, 1, 0}, {17, 2, UNWIND_KINDS, 0}},
-	    good[] = {{16, 1, 1, 0}, {17, 2, 1, 0}};
-	const struct unwind_code code = {16, 1, 31}, behind = {17, 1, 31},
-	    two = {0, 2, 16};
-	struct unwind_rows u;
-	int fd;
-
-	fd = sealed(same, 2, ALL_SEALS);
-	CHECK(!unwind_rows_open(&u, fd, 2, &code, 0));
-	close(fd);
-	fd = sealed(kind, 2, ALL_SEALS);
-	CHECK(!unwind_rows_open(&u, fd, 2, &code, 0));
-	close(fd);
-	fd = sealed(good, 2, F_SEAL_SHRINK | F_SEAL_GROW);
-	CHECK(!unwind_rows_open(&u, fd, 2, &code, 0));
-	close(fd);
-	fd = sealed(good, 2, ALL_SEALS);
-	CHECK(!unwind_rows_open(&u, fd, 3, &code, 0));
-	CHECK(!unwind_rows_open(&u, fd, 0, &code, 0));
-	CHECK(!unwind_rows_open(&u, -1, 2, &code, 0));
-	CHECK(!unwind_rows_open(&u, fd, 2, &behind, 0));
-	CHECK(!unwind_rows_open(&u, fd, 2, &two, 1));
-	CHECK(unwind_rows_open(&u, fd, 2, &code, 0));
-	unwind_rows_close(&u);
-	close(fd);
-}
-
 int
 main(void)
 {
@@ -719,8 +770,10 @@ main(void)
 	RUN(frame_of_more_than_half_a_megabyte);
 	RUN(stack_that_is_being_aligned);
 	RUN(return_address_in_a_register);
+	RUN(frame_by_rbx);
 	RUN(aligned_stack);
 	RUN(signal_frame);
+	RUN(a_pushed_call_leads_to_a_leaf);
 	RUN(errors);
 	RUN(return_probes);
 	RUN(frame_pointers);
@@ -735,6 +788,5 @@ main(void)
 	RUN(index_against_all_rows);
 	RUN(kept_rules_change_nothing);
 	RUN(kept_leaf_ends_with_its_row);
-	RUN(rows_of_the_child_are_checked);
 	return test_done();
 }

@@ -389,6 +389,28 @@ TEST(files_without_rows)
 	unwind_tables_free(t);
 }
 
+/* Another file than one that has no rows. */
+TEST(a_file_for_which_no_table_is_left)
+{
+	struct unwind_tables *t = begin();
+	uint32_t i, last = 0;
+	int fd;
+
+	for (i = 0; i <= UNWIND_TABLES; i++) {
+		fd = some_file();
+		last = unwind_tables_get(t, fd, S);
+		CHECK_INT(last, i < UNWIND_TABLES ? i : UNWIND_NO_ROOM);
+		close(fd);
+	}
+	unwind_tables_drop(t, last);
+	CHECK(!unwind_tables_lack(t, last, 0));
+	unwind_tables_drop(t, 7);
+	fd = some_file();
+	CHECK_INT(unwind_tables_get(t, fd, S), 7);
+	close(fd);
+	unwind_tables_free(t);
+}
+
 TEST(code_over_the_bounds_is_counted)
 {
 	struct unwind_tables *t = begin();
@@ -699,6 +721,7 @@ main(void)
 	RUN(a_minute_keeps_the_budget);
 	RUN(what_many_wait_for_comes_first);
 	RUN(files_without_rows);
+	RUN(a_file_for_which_no_table_is_left);
 	RUN(code_over_the_bounds_is_counted);
 	RUN(renewed_at_once);
 	RUN(a_storm_leaves_room);

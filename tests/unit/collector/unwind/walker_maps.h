@@ -31,6 +31,10 @@ static int
 unwind_read_user(void *to, size_t n, __u64 at)
 {
 	if (own_memory) {
+		/* of our stack, which ends with the environment */
+		if (at < (uintptr_t)__builtin_frame_address(0) ||
+		    at + n > (uintptr_t)environ)
+			return -1;
 		memcpy(to, (const void *)(uintptr_t)at, n);
 		return 0;
 	}
