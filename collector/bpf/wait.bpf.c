@@ -10,6 +10,7 @@
  *	wait_exit    the same at each switch, cheaper where many waits are long;
  *	             wait_return is that for kernels without the others
  *	wait_fork    a thread begins
+ *	wait_rename  a thread gives itself another name
  *	wait_sweep   for the daemon, which reads all threads as a slot ends
  *
  * A switch reads no clock: the scheduler has done so, a moment before, and it
@@ -90,19 +91,25 @@ may_leave(struct wait_cpu *w, __u64 last_ns, __u64 now_ns)
 	return 1;
 }
 
-/* Sums up what ends with its leaving. */
+/* Sums up what it has done until now. */
+static __always_inline void
+settle(struct wait_thread *t, const struct task_struct *task, __u64 now_ns)
+{
+	const struct wait_slots slots = {wait_begin_ns, wait_slot_ns};
+
+	wait_settle(t, task->sched_info.run_delay, &slots);
+	wait_add(t, t->state, t->since_ns, now_ns, &slots);
+	if (now_ns > t->since_ns)
+		t->since_ns = now_ns;
+}
+
+/* And what it does from now on. */
 static __always_inline void
 settle_leaving(struct wait_thread *t, struct task_struct *task,
     __u32 task_state, __u64 now_ns)
 {
-	const struct wait_slots slots = {wait_begin_ns, wait_slot_ns};
-	__u64 run_delay = task->sched_info.run_delay;
-
-	wait_settle(t, run_delay, &slots);
-	wait_add(t, t->state, t->since_ns, now_ns, &slots);
-	if (now_ns > t->since_ns)
-		t->since_ns = now_ns;
-	t->run_delay = run_delay;
+	settle(t, task, now_ns);
+	t->run_delay = task->sched_info.run_delay;
 	t->told = 0;
 	t->latched = 0;
 	if ((task_state & TASK_ENDS) != 0)
@@ -374,6 +381,31 @@ BPF_PROG(wait_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* What it did until now is the old name's.  Not of a process's first thread,
+ * which names the process and does so with each exec, nor of one that another
+ * thread names: those are what they are called as a slot ends. */
+SEC("tp_btf/task_rename")
+int
+BPF_PROG(wait_rename, struct task_struct *task)
+{
+	struct wait_thread *t = thread_of(task);
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct wait_cpu of = {.reason = WAIT_ON_CPU, .since_ns = now_ns};
+
+	if (t == 0 || t->state == WAIT_GONE || task->pid == task->tgid ||
+	    task->pid != (int)(__u32)bpf_get_current_pid_tgid())
+		return 0;
+	t->version++;
+	note_coming(t, task->sched_info.last_arrival);
+	if (wait_by_leaving && t->told && t->left_ns != 0)
+		tell_end(t, task);
+	settle(t, task, now_ns);
+	t->version++;
+	of.thread = t->number;
+	send_short(task, &of, t, now_ns, WAIT_NAMED);
+	return 0;
+}
+
 /* One that was there before us. */
 static __always_inline void
 set_up_old(struct wait_thread *t, struct task_struct *task)
@@ -434,20 +466,18 @@ sweep_stack(struct wait_swept *r, struct task_struct *task)
 	}
 	to = &e->frames[e->n_kernel & EVENT_MAX_KERNEL];
 	to[0] = regs->ip;
-	to[1] = sp;
-	to[2] = regs->bp;
-	to[3] = regs->di;
 	e->n_user = 1;
 	e->depth = 1;
+	to = fill_copy_head(to + 1, sp, regs->bp, regs->di, regs->bx);
 	if ((sp & 7) != 0 || n > SWEEP_PAGE ||
-	    bpf_copy_from_user_task(to + 4, n, (void *)sp, task, 0) != 0)
+	    bpf_copy_from_user_task(to, n, (void *)sp, task, 0) != 0)
 		return (e->n_kernel + 1) * sizeof(__u64);
 	e->flags |= EVENT_COPY | EVENT_PENDING | EVENT_EH_FRAME;
-	to = &e->frames[(e->n_kernel & EVENT_MAX_KERNEL) + 4 + n / 8];
+	to = &e->frames[(e->n_kernel & EVENT_MAX_KERNEL) + SWEEP_HEAD + n / 8];
 	if (bpf_copy_from_user_task(to, SWEEP_PAGE, (void *)(sp + n), task,
 	    0) == 0)
 		n += SWEEP_PAGE;
-	return (e->n_kernel + 4) * sizeof(__u64) + n;
+	return (e->n_kernel + SWEEP_HEAD) * sizeof(__u64) + n;
 }
 
 static __always_inline void

@@ -85,6 +85,8 @@ enum wait_part {
 	WAIT_ENDED, /* how long, of the stack that was sent as it began */
 	WAIT_GOING, /* a stack, of a wait that goes on: struct wait_swept */
 	WAIT_DIED,  /* the thread's struct wait_sums, in `frames` */
+	WAIT_NAMED, /* the same, of one that gives itself another name now; it
+	             * has the old one yet */
 	WAIT_WOKEN  /* the stack of who ended a wait: wake.bpf.c */
 };
 

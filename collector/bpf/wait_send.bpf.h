@@ -102,6 +102,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	struct sample_counts *c = bpf_map_lookup_elem(&counters, &type);
 	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
 	struct task_struct *task;
+	struct mm_struct *mm;
 	struct unwind_thread *t;
 	__u64 began_ns = bpf_ktime_get_ns();
 	struct pt_regs *regs;
@@ -116,8 +117,9 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	}
 	s->event.time_ns = began_ns;
 	task = (void *)bpf_get_current_task_btf();
+	mm = memory_of(task);
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
-	fill_task(&s->event, t, task, id);
+	fill_task(&s->event, t, task, mm, id);
 	fill_wait(&s->event, w, part);
 	fill_kernel(&s->event, ctx);
 	regs = (void *)bpf_task_pt_regs((void *)task);
@@ -125,7 +127,7 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 		s->event.error = BROKEN_32BIT;
 	fill_futex(&s->event.wait, regs);
 	fill_registers(&s->walk, regs);
-	fill_user(s, t, slot, task, ctx, c);
+	fill_user(s, t, slot, task, mm, ctx, c);
 	send(s, c, 1);
 	began_ns = bpf_ktime_get_ns() - began_ns;
 	c->n[COUNT_NS] += began_ns;
@@ -156,7 +158,7 @@ send_short(struct task_struct *task, const struct wait_cpu *w,
 	}
 	c->n[COUNT_RUNS]++;
 	if (bpf_ringbuf_output(&ring, e, size, BPF_RB_NO_WAKEUP) == 0 ||
-	    (sums != 0 && bpf_map_update_elem(&wait_ends, &w->thread, e,
+	    (part == WAIT_DIED && bpf_map_update_elem(&wait_ends, &w->thread, e,
 	    BPF_ANY) == 0))
 		c->n[COUNT_SENT]++;
 	else

@@ -8,6 +8,7 @@
 #include "collector/bpf/event.h"
 
 #define SWEEP_PAGE 4096
+#define SWEEP_HEAD (1 + EVENT_COPY_HEAD / 8) /* words: ip, the copy's */
 #define SWEEP_TRIES 8 /* to get a stack: rows may be missing at first */
 #define WAIT_SKIP 0
 #define WAIT_BELL_BYTES 4096 /* the least that a ring may have */

@@ -28,6 +28,7 @@ send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
 	struct unwind_scratch *s = bpf_map_lookup_elem(&scratch, &slot);
 	__u64 began_ns = bpf_ktime_get_ns();
 	struct unwind_thread *t;
+	struct mm_struct *mm = memory_of(waker);
 
 	if (c == 0 || s == 0)
 		return;
@@ -38,12 +39,12 @@ send_waker(void *ctx, struct task_struct *waker, struct pt_regs *regs,
 	}
 	s->event.time_ns = began_ns;
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
-	fill_task(&s->event, t, waker, id);
+	fill_task(&s->event, t, waker, mm, id);
 	s->event.flags |= EVENT_WAIT | EVENT_IN_KERNEL;
 	s->event.value = wait_ns;
 	s->event.wait = *of;
 	fill_registers(&s->walk, regs);
-	fill_user(s, t, slot, waker, ctx, c);
+	fill_user(s, t, slot, waker, mm, ctx, c);
 	send(s, c, 1);
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 }

@@ -282,3 +282,18 @@ thread_slot_close(struct thread_slot *x, int64_t rest[WAIT_STATES],
 		x->shown[i] = 0;
 	}
 }
+
+void
+thread_slot_part(struct thread_slot *x, const struct wait_sums *sums,
+    int64_t rest[WAIT_STATES], int64_t below[WAIT_STATES])
+{
+	const struct thread_slot end = *x;
+	int i;
+
+	x->ahead = false;
+	for (i = 0; i < WAIT_STATES; i++)
+		x->sum[i] = (int64_t)sums->sum[i];
+	thread_slot_close(x, rest, below);
+	x->ahead = end.ahead;
+	memcpy(x->sum, end.sum, sizeof(x->sum));
+}

@@ -72,6 +72,11 @@ bool thread_slot_is_last(const struct thread_slot_range *slot,
 void thread_slot_choose(struct thread_slot *x,
     const struct thread_slot_range *slot, const struct wait_sums *sums);
 
+/* The same as thread_slot_close() of what was until these sums, in the midst of
+ * a slot: what it has chosen of its end stays. */
+void thread_slot_part(struct thread_slot *x, const struct wait_sums *sums,
+    int64_t rest[WAIT_STATES], int64_t below[WAIT_STATES]);
+
 /* Of a wait, ns of it in a state have a stack. */
 void thread_slot_show(struct thread_slot *x, enum wait_state state,
     uint64_t ns);

@@ -39,7 +39,9 @@ struct waiter {
 	uint64_t start_ns;
 	uint64_t sweep; /* the last one that saw it */
 	uint64_t heard; /* that one, as its last event came, or was held */
+	uint64_t named_ns; /* when it had this name: */
 	char comm[EVENT_COMM];
+	char was[EVENT_COMM]; /* until behind the open slot's end; or "" */
 	bool met; /* born_ns is known */
 	bool latched; /* a signal has ended a wait of it */
 	struct resolve_owner owner;
@@ -51,7 +53,9 @@ struct waits {
 	size_t stacks_bytes;
 	uint64_t sweep;
 	struct thread_slot_range slot; /* the open one */
+	int64_t began_ns;   /* threads are watched since then */
 	int64_t stopped_ns; /* 0: not */
+	int64_t watched_ns; /* in all slots, together */
 	const char *mark;   /* of what has no stack */
 	uint64_t lost;      /* events, until the slot's beginning */
 	int64_t marked_ns;  /* when it was chosen: the engine's clock */
@@ -146,8 +150,10 @@ waiter_of(struct waits *w, const struct sample_event *e)
 	x->pid = e->pid;
 	x->tid = e->tid;
 	x->start_ns = e->start_ns;
-	if (e->comm[0] != '\0') {
+	/* What waited in the ring is older than the sweep. */
+	if (e->comm[0] != '\0' && e->time_ns >= x->named_ns) {
 		x->exec_id = e->exec_id;
+		x->named_ns = e->time_ns;
 		memcpy(x->comm, e->comm, sizeof(x->comm));
 	}
 	return x;
@@ -270,6 +276,10 @@ waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
     size_t size);
 
 static void
+waits_named(struct engine *s, struct waiter *x, const struct sample_event *e,
+    size_t size);
+
+static void
 waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
     size_t size)
 {
@@ -328,6 +338,9 @@ waits_event(struct engine *s, const struct sample_event *e, size_t size)
 	case WAIT_DIED:
 		waits_died(s, x, e, size);
 		break;
+	case WAIT_NAMED:
+		waits_named(s, x, e, size);
+		break;
 	default:
 		break;
 	}
@@ -357,6 +370,12 @@ waits_end(struct waits *w, int64_t end_ns)
 	    w->slot.end_ns - end_ns > w->slot.slot_ns / 2)
 		w->slot.end_ns = end_ns > w->slot.begin_ns ? end_ns :
 		    w->slot.begin_ns;
+}
+
+void
+waits_watch(struct waits *w, int64_t now_ns)
+{
+	w->began_ns = now_ns;
 }
 
 void
@@ -542,7 +561,8 @@ waiter_close(struct engine *s, struct waiter *x, uint8_t type)
 	    .flags = EVENT_WAIT, .period = 1,
 	    .time_ns = (uint64_t)s->waits->slot.end_ns};
 
-	memcpy(e.comm, x->comm, sizeof(e.comm));
+	memcpy(e.comm, x->was[0] != '\0' ? x->was : x->comm, sizeof(e.comm));
+	x->was[0] = '\0';
 	thread_slot_close(&x->slot, rest, below);
 	resolve_thread(s, &e, below, s->waits->mark, &x->owner);
 	thread_time_add(s->waits->time, x->owner.service, rest);
@@ -597,6 +617,32 @@ waits_choose_mark(struct engine *s, uint8_t type)
 	return lost;
 }
 
+/* What it did until then in the open slot is the old name's, which the event
+ * has. */
+static void
+waits_named(struct engine *s, struct waiter *x, const struct sample_event *e,
+    size_t size)
+{
+	const struct waits *w = s->waits;
+	int64_t rest[WAIT_STATES], below[WAIT_STATES];
+	struct wait_sums until;
+
+	if (size < HEAD + sizeof(until) ||
+	    e->time_ns <= (uint64_t)w->slot.begin_ns)
+		return; /* its slot is told */
+	if (e->time_ns > (uint64_t)w->slot.end_ns) {
+		if (x->was[0] == '\0')
+			memcpy(x->was, e->comm, sizeof(x->was));
+		if (!border_hold(&s->border, e, size))
+			s->profiles[e->type].now.held_full++;
+		return;
+	}
+	memcpy(&until, e->frames, sizeof(until));
+	thread_slot_part(&x->slot, &until, rest, below);
+	resolve_thread(s, e, below, w->mark, &x->owner);
+	thread_time_add(w->time, x->owner.service, rest);
+}
+
 /* Its process may be gone later: what is known of it now stays. */
 static void
 waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
@@ -605,11 +651,17 @@ waits_died(struct engine *s, struct waiter *x, const struct sample_event *e,
 	static const int64_t nothing[WAIT_STATES];
 	struct waits *w = s->waits;
 	struct wait_sums last;
+	bool ends;
 
 	if (size < HEAD + sizeof(last))
 		return;
 	memcpy(&last, e->frames, sizeof(last));
-	if (!thread_slot_is_last(&w->slot, &last) &&
+	ends = thread_slot_is_last(&w->slot, &last);
+	if (ends)
+		last.at_ns = 0;
+	/* Of which pool it was may be known only as the slot is over. */
+	if ((!ends || (w->n < WAITS_THREADS_MAX / 2 &&
+	    resolve_waits_for_entry(s, e))) &&
 	    (x->last = malloc(sizeof(last))) != NULL) {
 		*x->last = last;
 		resolve_thread(s, e, nothing, w->mark, &x->owner);
@@ -653,6 +705,29 @@ waiter_end_slot(struct engine *s, struct waiter *x, uint8_t type)
 	return true;
 }
 
+/* How much of the slot threads were watched for: all of it, but where we have
+ * begun or stopped in it. */
+static void
+waits_put_watched(struct engine *s, uint8_t type, uint64_t slot,
+    struct batch *b)
+{
+	struct waits *w = s->waits;
+	struct label label = {"source", s->profiles[type].row->name};
+	struct series_desc d = {.kind = SERIES_COUNTER,
+	    .name = "memlens_profile_watched_seconds_total",
+	    .unit = "seconds", .scale = 9, .labels = &label, .n_labels = 1};
+	int64_t from_ns = w->slot.begin_ns, to_ns = w->slot.end_ns, ns;
+
+	if (from_ns < w->began_ns)
+		from_ns = w->began_ns;
+	if (w->stopped_ns != 0 && to_ns > w->stopped_ns)
+		to_ns = w->stopped_ns;
+	ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	w->watched_ns += ns;
+	batch_add_counter(b, batch_series(b, &d), slot, account_time(s, slot),
+	    ns, w->watched_ns);
+}
+
 void
 waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 {
@@ -673,6 +748,7 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 	w->lost = lost;
 	waits_mend_reasons(s, type);
 	thread_time_put(w->time, b, slot, account_time(s, slot));
+	waits_put_watched(s, type, slot, b);
 }
 
 struct thread_time *

@@ -39,6 +39,8 @@ void waits_event(struct engine *s, const struct sample_event *e, size_t size);
 void waits_begin(struct waits *w, int64_t end_ns, int64_t now_ns);
 /* It is another slot that ends, about then. */
 void waits_end(struct waits *w, int64_t end_ns);
+/* All threads are known to the probe since then, which may be in the slot. */
+void waits_watch(struct waits *w, int64_t now_ns);
 /* Threads are as they were then, from now on. */
 void waits_stop(struct waits *w, int64_t now_ns);
 int64_t waits_end_ns(const struct waits *w);

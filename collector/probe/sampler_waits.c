@@ -204,7 +204,8 @@ sampler_waits_stop(struct sampler_waits *w)
 {
 	struct bpf_link **links[] = {&w->bpf->links.wait_switch,
 	    &w->bpf->links.wait_back, &w->bpf->links.wait_exit,
-	    &w->bpf->links.wait_return, &w->bpf->links.wait_fork};
+	    &w->bpf->links.wait_return, &w->bpf->links.wait_fork,
+	    &w->bpf->links.wait_rename};
 	size_t i;
 
 	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {

@@ -3,8 +3,9 @@
  * thread_seconds_total: a pool is what differs in nothing but the state.
  *
  * A point is how many threads were in a state, on average over the slots of
- * its step in which anything of the pool was recorded: thread-seconds a
- * second.  The states of a pool add up to its threads.
+ * its step in which anything of the pool was recorded, as far as threads were
+ * watched: thread-seconds a second.  The states of a pool add up to its
+ * threads.
  *
  * Threads that began and ended are counted by service, each with the slot in
  * which it did; so pools that differ in more have no data of it.
@@ -59,7 +60,8 @@ threads_put_labels(struct writer *w, const struct series_sum *pool)
 /* 0 is of a pool that had other states, null of one that had none. */
 static void
 threads_put_state(struct writer *w, const struct step_page *q,
-    const struct series_sum *pool, const struct metric_series *m)
+    const struct threads_watched *watched, const struct series_sum *pool,
+    const struct metric_series *m)
 {
 	int128 sum = 0;
 
@@ -77,7 +79,7 @@ threads_put_state(struct writer *w, const struct step_page *q,
 		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);
 		if (slots > 0)
 			writer_quotient(w, m->points[i].increase,
-			    (uint128)slots * (uint64_t)q->slot_ns,
+			    threads_watched_ns(watched, q, i, slots),
 			    m->desc.scale - 9);
 		else
 			writer_null(w);
@@ -114,13 +116,14 @@ threads_put_changes(struct writer *w, const char *key,
 
 static void
 threads_put_pool(struct writer *w, const struct step_page *q,
-    const struct series_sum *pool, const struct threads_series changes[2])
+    const struct threads_watched *watched, const struct series_sum *pool,
+    const struct threads_series changes[2])
 {
 	writer_open(w, '{');
 	threads_put_labels(w, pool);
 	writer_key_open(w, "states", '[');
 	for (size_t k = 0; k < pool->n; k++)
-		threads_put_state(w, q, pool, pool->members[k]);
+		threads_put_state(w, q, watched, pool, pool->members[k]);
 	writer_close(w, ']');
 	threads_put_changes(w, "births", &changes[0], pool);
 	threads_put_changes(w, "deaths", &changes[1], pool);
@@ -197,7 +200,8 @@ threads_put_counts(struct writer *w, const struct step_page *q,
 
 static const struct err *
 threads_put_pools(struct writer *w, const struct step_page *q,
-    struct store *s, const struct series_sum *pools, size_t n)
+    const struct threads_watched *watched, struct store *s,
+    const struct series_sum *pools, size_t n)
 {
 	struct threads_series changes[2] = {0};
 	const struct err *e = threads_load(q, s, THREADS_BIRTHS, &changes[0]);
@@ -206,24 +210,33 @@ threads_put_pools(struct writer *w, const struct step_page *q,
 		e = threads_load(q, s, THREADS_DEATHS, &changes[1]);
 	writer_key_open(w, "pools", '[');
 	for (size_t i = 0; e == NULL && i < n; i++)
-		threads_put_pool(w, q, &pools[i], changes);
+		threads_put_pool(w, q, watched, &pools[i], changes);
 	writer_close(w, ']');
 	for (size_t i = 0; i < 2; i++)
 		metric_series_free(changes[i].series, changes[i].n);
 	return e;
 }
 
-static const struct err *
-threads_answer_by(const struct step_page *q, const char *by, struct store *s,
-    struct writer *w)
+/* What both answers begin with. */
+static void
+threads_put_head(struct writer *w, const struct step_page *q,
+    const struct threads_watched *watched, struct store *s)
 {
-	const struct err *e;
-
 	writer_open(w, '{');
 	step_page_put(w, q);
 	partial_put_state(w, s, q->from_ns, q->until_ns);
 	writer_key_str(w, "unit", "threads");
-	e = threads_by_put(w, q, by, s);
+	threads_watched_put(w, watched, q);
+}
+
+static const struct err *
+threads_answer_by(const struct step_page *q, const char *by,
+    const struct threads_watched *watched, struct store *s, struct writer *w)
+{
+	const struct err *e;
+
+	threads_put_head(w, q, watched, s);
+	e = threads_by_put(w, q, by, watched, s);
 	if (e == NULL)
 		e = threads_put_counts(w, q, s);
 	writer_close(w, '}');
@@ -231,37 +244,47 @@ threads_answer_by(const struct step_page *q, const char *by, struct store *s,
 }
 
 static const struct err *
-threads_answer(const struct step_page *q, const struct request *rq,
-    struct store *s, struct writer *w)
+threads_answer_all(const struct step_page *q,
+    const struct threads_watched *watched, struct store *s, struct writer *w)
 {
 	struct metric_series *series;
 	struct series_sum *pools = NULL;
 	struct series_over over;
 	const struct err *e;
-	const char *by = request_text(rq, "by");
 	size_t n, n_pools = 0;
 
-	if (strcmp(selector_name(q->selector), THREADS_TIME) != 0)
-		return err_field(ERR_REQUEST, 400, "query", "threads are told "
-		    "by " THREADS_TIME ", not by \"%.100s\"", q->query);
-	if (by != NULL)
-		return threads_answer_by(q, by, s, w);
 	if ((e = series_over_parse(&over, "state")) != NULL ||
 	    (e = threads_query(q, q->selector, s, &series, &n)) != NULL)
 		return e;
 	e = series_sums_new(&pools, &n_pools, series, n, &over);
 	if (e == NULL) {
-		writer_open(w, '{');
-		step_page_put(w, q);
-		partial_put_state(w, s, q->from_ns, q->until_ns);
-		writer_key_str(w, "unit", "threads");
-		e = threads_put_pools(w, q, s, pools, n_pools);
+		threads_put_head(w, q, watched, s);
+		e = threads_put_pools(w, q, watched, s, pools, n_pools);
 		if (e == NULL)
 			e = threads_put_counts(w, q, s);
 		writer_close(w, '}');
 	}
 	series_sums_free(pools, n_pools);
 	metric_series_free(series, n);
+	return e;
+}
+
+static const struct err *
+threads_answer(const struct step_page *q, const struct request *rq,
+    struct store *s, struct writer *w)
+{
+	const char *by = request_text(rq, "by");
+	struct threads_watched watched;
+	const struct err *e;
+
+	if (strcmp(selector_name(q->selector), THREADS_TIME) != 0)
+		return err_field(ERR_REQUEST, 400, "query", "threads are told "
+		    "by " THREADS_TIME ", not by \"%.100s\"", q->query);
+	if ((e = threads_watched_load(&watched, q, s)) != NULL)
+		return e;
+	e = by != NULL ? threads_answer_by(q, by, &watched, s, w) :
+	    threads_answer_all(q, &watched, s, w);
+	metric_series_free(watched.series, watched.n);
 	return e;
 }
 

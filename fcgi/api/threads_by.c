@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fcgi/format/writer.h"
+#include "fcgi/query/coverage.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/step.h"
 #include "store/base/err.h"
@@ -22,6 +23,7 @@
 
 struct threads_by {
 	const struct step_page *page;
+	const struct threads_watched *watched;
 	char text[64]; /* of `split` */
 	const char *split[LABELS_MAX];
 	size_t n_split;
@@ -29,6 +31,65 @@ struct threads_by {
 	const struct totals_group **groups; /* sorted: pools stand together */
 	uint64_t *slots; /* of each step, in which the service was recorded */
 };
+
+/* ---- how much of it was watched ---- */
+
+const struct err *
+threads_watched_load(struct threads_watched *w, const struct step_page *q,
+    struct store *s)
+{
+	struct selector *selector;
+	const struct err *e = selector_parse(COVERAGE_WATCHED, &selector);
+	struct metric_query mq = {selector, q->from_ns, q->until_ns,
+	    q->step_ns, q->max_series, false};
+
+	*w = (struct threads_watched){0};
+	if (e != NULL)
+		return e;
+	if (q->from_ns < q->until_ns)
+		e = store_query_metric(s, &mq, &w->series, &w->n);
+	selector_free(selector);
+	return e;
+}
+
+uint128
+threads_watched_ns(const struct threads_watched *w, const struct step_page *q,
+    size_t i, uint64_t slots)
+{
+	const struct metric_point *p = w->n == 1 && i < w->series->n_points ?
+	    &w->series->points[i] : NULL;
+
+	if (p != NULL && p->increase > 0 && slots >= p->slots)
+		return (uint128)p->increase;
+	return (uint128)slots * (uint64_t)q->slot_ns;
+}
+
+void
+threads_watched_put(struct writer *w, const struct threads_watched *of,
+    const struct step_page *q)
+{
+	const struct metric_series *m = of->n == 1 ? of->series : NULL;
+	int128 sum = 0;
+	size_t i;
+
+	for (i = 0; m != NULL && i < m->n_points; i++)
+		sum += m->points[i].increase;
+	writer_key_open(w, "watched", '{');
+	writer_key(w, "seconds");
+	if (m != NULL)
+		writer_decimal(w, sum, 9);
+	else
+		writer_null(w);
+	writer_key_open(w, "points", '[');
+	for (i = 0; m != NULL && i < m->n_points; i++) {
+		writer_open(w, '[');
+		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);
+		writer_decimal(w, m->points[i].increase, 9);
+		writer_close(w, ']');
+	}
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
 
 /* ---- what is asked for ---- */
 
@@ -199,7 +260,8 @@ by_put_state(struct writer *w, const struct threads_by *t,
 		writer_seconds(w, q->from_ns + (int64_t)i * q->step_ns);
 		if (t->slots[i] > 0)
 			writer_quotient(w, g->steps[i].sum,
-			    (uint128)t->slots[i] * (uint64_t)q->slot_ns, 0);
+			    threads_watched_ns(t->watched, q, i, t->slots[i]),
+			    0);
 		else
 			writer_null(w);
 		writer_close(w, ']');
@@ -249,9 +311,9 @@ by_put(struct writer *w, struct threads_by *t)
 
 const struct err *
 threads_by_put(struct writer *w, const struct step_page *q, const char *by,
-    struct store *s)
+    const struct threads_watched *watched, struct store *s)
 {
-	struct threads_by t = {.page = q};
+	struct threads_by t = {.page = q, .watched = watched};
 	const struct err *e = by_split(&t, by);
 
 	if (e == NULL)

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/writer.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/series_point.h"
 #include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
+#include "store/model/types.h"
 
 /* The metric that counts whom the selector demands; NULL: none does. */
 static const char *
@@ -29,23 +31,8 @@ coverage_metric(const struct selector *selector)
 	    : "node_schedstat_running_seconds_total";
 }
 
-/* The metric as a selector, of one service by its name; NUL-terminated. */
-static void
-coverage_put_selector(struct buf *out, const struct selector *selector,
-    const char *metric)
-{
-	const char *service = selector_equals(selector, "service");
-
-	buf_printf(out, "%s", metric);
-	if (service != NULL) {
-		buf_printf(out, "{service=\"");
-		measure_put_quoted(out, service);
-		buf_printf(out, "\"}");
-	}
-	buf_put_u8(out, '\0');
-}
-
-/* Adds `share` of what the slots that touch a range have. */
+/* Adds `share` of what the slots that touch a range have; of all series where
+ * there is no selector. */
 static const struct err *
 coverage_add(struct store *s, const struct selector *selector,
     const char *metric, const int64_t range[2], double share,
@@ -60,7 +47,8 @@ coverage_add(struct store *s, const struct selector *selector,
 	e = measure_once(s, metric, range[0], range[1], &series, &n);
 	for (size_t i = 0; e == NULL && i < n; i++) {
 		p = series_point_only(&series[i]);
-		if (p == NULL || !measure_concerns(&series[i], selector))
+		if (p == NULL || (selector != NULL &&
+		    !measure_concerns(&series[i], selector)))
 			continue;
 		sum += p->increase * NS_PER_S /
 		    scale_factor(series[i].desc.scale);
@@ -104,7 +92,8 @@ coverage_ask(struct store *s, const struct selector *selector,
 	if (metric == NULL)
 		return NULL;
 	out->counted = true;
-	coverage_put_selector(&text, selector, metric);
+	measure_put_selector(&text, metric, selector_equals(selector,
+	    "service"), NULL, "");
 	e = text.failed ? err_nomem() : coverage_sum(s, selector,
 	    (const char *)text.data, (int64_t[2]){from_ns, until_ns}, out);
 	buf_fini(&text);
@@ -112,6 +101,127 @@ coverage_ask(struct store *s, const struct selector *selector,
 		*out = (struct coverage){.counted = true};
 	return e;
 }
+
+const struct err *
+coverage_watched(struct store *s, int64_t from_ns, int64_t until_ns,
+    bool *known, int128 *ns)
+{
+	struct coverage c = {0};
+	const struct err *e = coverage_sum(s, NULL, COVERAGE_WATCHED,
+	    (int64_t[2]){from_ns, until_ns}, &c);
+
+	*known = c.known;
+	*ns = c.cpu_ns;
+	return e;
+}
+
+/* ---- memory ---- */
+
+struct coverage_library_of {
+	const struct selector *selector;
+	bool any;
+};
+
+/* A series of what was short-lived, which the library alone tells, of whom the
+ * selector demands. */
+static bool
+coverage_take_library(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	struct coverage_library_of *of = arg;
+	struct series_desc named = *d;
+
+	(void)last_ns;
+	named.name = selector_name(of->selector);
+	of->any = of->any || selector_match_series(of->selector, &named);
+	return !of->any;
+}
+
+/* Where nobody has counted who has the library. */
+static const struct err *
+coverage_find_library(struct store *s, const struct selector *selector,
+    const int64_t range[2], bool *found)
+{
+	struct coverage_library_of of = {selector, false};
+	struct selector *brief;
+	const struct err *e = measure_selector(
+	    types_of_life(TYPE_LIFE_SHORT)->name, NULL, NULL, "", &brief);
+
+	if (e == NULL)
+		e = store_each_series(s, brief, range[0], range[1],
+		    coverage_take_library, &of);
+	selector_free(brief);
+	*found = of.any;
+	return e != NULL ? e : selector_check(selector);
+}
+
+static void
+coverage_count_library(struct coverage_library *c,
+    const struct metric_series *m)
+{
+	const struct metric_point *p = series_point_only(m);
+	bool has = strcmp(measure_label(m, "library"), "yes") == 0;
+
+	if (p == NULL)
+		return;
+	c->known = true;
+	if (strcmp(m->desc.name, TYPES_LIBRARY_PROCESSES) == 0)
+		c->processes[has] += p->sum;
+	else
+		c->resident[has] += p->sum;
+}
+
+const struct err *
+coverage_ask_library(struct store *s, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, struct coverage_library *out)
+{
+	const int64_t range[2] = {from_ns, until_ns};
+	struct metric_series *m;
+	const struct err *e;
+	size_t n;
+
+	*out = (struct coverage_library){0};
+	e = measure_once_of(s, "", selector_equals(selector, "service"),
+	    "__name__=~\"" TYPES_LIBRARY_PROCESSES "|" TYPES_LIBRARY_RESIDENT
+	    "\"", range, &m, &n);
+	for (size_t i = 0; i < n; i++)
+		if (measure_concerns(&m[i], selector))
+			coverage_count_library(out, &m[i]);
+	metric_series_free(m, n);
+	out->ours = out->processes[1] > 0;
+	if (e == NULL && !out->known)
+		e = coverage_find_library(s, selector, range, &out->ours);
+	/* services without the library are not counted */
+	out->known = out->known && (selector_has(selector, "service") ||
+	    selector_has(selector, "instance"));
+	return e;
+}
+
+/* What of a whole, where there is any. */
+static void
+coverage_put_share(struct writer *w, const char *key, const int128 of[2])
+{
+	writer_key(w, key);
+	if (of[0] + of[1] > 0)
+		writer_quotient(w, of[1], (uint128)(of[0] + of[1]), 0);
+	else
+		writer_null(w);
+}
+
+void
+coverage_put_library(struct writer *w, const struct coverage_library *c)
+{
+	writer_key(w, "observed");
+	if (!c->known || !c->ours) {
+		writer_null(w);
+		return;
+	}
+	writer_open(w, '{');
+	coverage_put_share(w, "processes", c->processes);
+	coverage_put_share(w, "resident", c->resident);
+	writer_close(w, '}');
+}
+
+/* ---- what a clock that ticks has missed ---- */
 
 bool
 coverage_falls_short(const struct coverage *c, const struct profile *p)

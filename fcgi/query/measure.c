@@ -13,6 +13,7 @@
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/model/fact.h"
+#include "store/model/types.h"
 
 #define SOURCES_MAX 64
 #define SOURCES_SPAN (2 * 3600 * NS_PER_S)
@@ -256,28 +257,83 @@ measure_put_quoted(struct buf *out, const char *value)
 	}
 }
 
+/* `before`: what stands between it and the matcher before it. */
+static void
+measure_put_matcher(struct buf *out, const char *before, const char *label,
+    const char *value)
+{
+	buf_printf(out, "%s%s=\"", before, label);
+	measure_put_quoted(out, value);
+	buf_put_u8(out, '"');
+}
+
+void
+measure_put_selector(struct buf *out, const char *name, const char *service,
+    const char *instance, const char *more)
+{
+	const char *before = "{";
+
+	buf_printf(out, "%s", name);
+	if (service != NULL) {
+		measure_put_matcher(out, before, "service", service);
+		before = ",";
+	}
+	if (instance != NULL) {
+		measure_put_matcher(out, before, "instance", instance);
+		before = ",";
+	}
+	if (more[0] != '\0') {
+		buf_printf(out, "%s%s", before, more);
+		before = ",";
+	}
+	buf_put(out, "}", *before == ',');
+	buf_put_u8(out, '\0');
+}
+
+const struct err *
+measure_selector(const char *name, const char *service, const char *instance,
+    const char *more, struct selector **out)
+{
+	struct buf text = {0};
+	const struct err *e;
+
+	*out = NULL;
+	measure_put_selector(&text, name, service, instance, more);
+	e = text.failed ? err_nomem()
+	    : selector_parse((const char *)text.data, out);
+	buf_fini(&text);
+	return e;
+}
+
+const struct err *
+measure_once_of(struct store *s, const char *name, const char *service,
+    const char *more, const int64_t range[2], struct metric_series **out,
+    size_t *n)
+{
+	struct buf text = {0};
+	const struct err *e;
+
+	*out = NULL;
+	*n = 0;
+	measure_put_selector(&text, name, service, NULL, more);
+	e = text.failed ? err_nomem() : measure_once(s,
+	    (const char *)text.data, range[0], range[1], out, n);
+	buf_fini(&text);
+	return e;
+}
+
 /* Of the services that the selector demands; one by its name, without
  * reading the others'. */
 static const struct err *
 measure_of_service(struct store *s, const struct selector *selector,
     int64_t from_ns, int64_t until_ns, struct measure_faults *out)
 {
-	const char *service = selector_equals(selector, "service");
-	const struct err *e = NULL;
-	struct buf text = {0};
+	const struct err *e = measure_once_of(s, "", selector_equals(selector,
+	    "service"), "__name__=~\"" MEASURE_SERVICE_SAMPLES "|"
+	    MEASURE_SERVICE_LOST "|" MEASURE_SERVICE_BROKEN "|"
+	    MEASURE_SERVICE_LOST_BYTES "|" MEASURE_SERVICE_LOST_OBJECTS "\"",
+	    (int64_t[2]){from_ns, until_ns}, &out->series, &out->n);
 
-	buf_printf(&text, "{__name__=~\"" MEASURE_SERVICE_SAMPLES "|"
-	    MEASURE_SERVICE_LOST "|" MEASURE_SERVICE_BROKEN "\"");
-	if (service != NULL) {
-		buf_printf(&text, ",service=\"");
-		measure_put_quoted(&text, service);
-		buf_printf(&text, "\"");
-	}
-	buf_put(&text, "}", 2);
-	e = text.failed ? err_nomem() : measure_once(s,
-	    (const char *)text.data, from_ns, until_ns, &out->series,
-	    &out->n);
-	buf_fini(&text);
 	if (e == NULL)
 		out->of_service = measure_sift(out, selector);
 	return e != NULL ? e : selector_check(selector);
@@ -289,7 +345,8 @@ measure_is_owned(const char *reason)
 {
 	return strcmp(reason, "held full") == 0 ||
 	    strcmp(reason, "aggregate full") == 0 ||
-	    strcmp(reason, "locks full") == 0;
+	    strcmp(reason, "locks full") == 0 ||
+	    strcmp(reason, "table unread") == 0;
 }
 
 const struct err *
@@ -308,6 +365,13 @@ measure_faults(struct store *s, const struct selector *selector,
 		if (measure_is_owned(measure_label(&out->host[i], "reason")))
 			out->host[i].n_points = 0;
 	return e;
+}
+
+void
+measure_faults_void(struct measure_faults *f)
+{
+	measure_faults_fini(f);
+	f->of_service = true;
 }
 
 void
@@ -334,19 +398,66 @@ measure_lost(const struct measure_faults *f, const char *source,
 	return false;
 }
 
+bool
+measure_is_memory(const char *source)
+{
+	const struct type *t = types_find(source);
+
+	return t != NULL && t->library;
+}
+
+const char *
+measure_why_lost(const struct measure_faults *f, const struct type *type,
+    bool none)
+{
+	if (type == NULL || type->kind != SERIES_FLOW ||
+	    type->records == NULL ||
+	    !measure_lost(f, type->name, type->records))
+		return NULL;
+	if (type->library)
+		return none ? "nothing was seen, but allocations of this range "
+		    "were lost: see \"lost_bytes\"" : "allocations of this "
+		    "range were lost, and what is here may lack some: see "
+		    "\"lost_bytes\"";
+	return none ? "nothing was seen, but waits of this range were lost: "
+	    "see \"lost\"" : "waits of this range were lost, and what is "
+	    "here may lack some: see \"lost\"";
+}
+
+/* By reason: of the host and of the services, and which are the host's. */
+static const struct measure_loss {
+	const char *key, *key_host, *host, *service;
+} measure_losses[] = {
+    {"lost", "lost_on_host", MEASURE_LOST, MEASURE_SERVICE_LOST},
+    {"lost_bytes", "lost_bytes_on_host", MEASURE_LOST_BYTES,
+        MEASURE_SERVICE_LOST_BYTES},
+    {"lost_objects", "lost_objects_on_host", MEASURE_LOST_OBJECTS,
+        MEASURE_SERVICE_LOST_OBJECTS},
+};
+#define MEASURE_LOSSES (sizeof(measure_losses) / sizeof(measure_losses[0]))
+
+static void
+measure_put_loss(struct writer *w, const struct measure_faults *f,
+    const struct measure_loss *loss, const struct measure_of *of)
+{
+	writer_key_open(w, loss->key, '{');
+	measure_put_each(w, f->host, f->n_host, loss->host, of);
+	measure_put_each(w, f->series, f->n, loss->service, of);
+	writer_close(w, '}');
+	writer_key_open(w, loss->key_host, '{');
+	measure_put_each(w, f->host, f->n_host, loss->host, of);
+	writer_close(w, '}');
+}
+
 void
 measure_put_faults(struct writer *w, const struct measure_faults *f,
     const char *source, const char *beside)
 {
 	const struct measure_of of = {source, beside};
+	size_t losses = measure_is_memory(source) ? MEASURE_LOSSES : 1;
 
-	writer_key_open(w, "lost", '{');
-	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, &of);
-	measure_put_each(w, f->series, f->n, MEASURE_SERVICE_LOST, &of);
-	writer_close(w, '}');
-	writer_key_open(w, "lost_on_host", '{');
-	measure_put_each(w, f->host, f->n_host, MEASURE_LOST, &of);
-	writer_close(w, '}');
+	for (size_t i = 0; i < losses; i++)
+		measure_put_loss(w, f, &measure_losses[i], &of);
 	writer_key(w, "broken");
 	if (f->of_service)
 		measure_put_reasons(w, f->series, f->n,

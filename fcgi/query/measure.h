@@ -15,6 +15,7 @@ struct buf;
 struct err;
 struct selector;
 struct series_desc;
+struct type;
 struct writer;
 
 #define MEASURE_SERIES_MAX 16384
@@ -61,14 +62,20 @@ const struct err *measure_sources(struct store *s, int64_t now_ns,
 
 #define MEASURE_LOST "memlens_profile_samples_lost_total"
 #define MEASURE_BROKEN "memlens_profile_stacks_broken_total"
-/* both */
+/* what the lost samples of memory stand for */
+#define MEASURE_LOST_BYTES "memlens_profile_lost_bytes_total"
+#define MEASURE_LOST_OBJECTS "memlens_profile_lost_objects_total"
+/* all of them */
 #define MEASURE_FAULTS                                                         \
-	"{__name__=~\"" MEASURE_LOST "|" MEASURE_BROKEN "\"}"
+	"{__name__=~\"" MEASURE_LOST "|" MEASURE_BROKEN "|"                    \
+	MEASURE_LOST_BYTES "|" MEASURE_LOST_OBJECTS "\"}"
 #define MEASURE_SAMPLES "memlens_profile_samples_total"
 /* the same of each service (collector/engine/service_faults.h) */
 #define MEASURE_SERVICE_SAMPLES "memlens_service_samples_total"
 #define MEASURE_SERVICE_LOST "memlens_service_samples_lost_total"
 #define MEASURE_SERVICE_BROKEN "memlens_service_stacks_broken_total"
+#define MEASURE_SERVICE_LOST_BYTES "memlens_service_lost_bytes_total"
+#define MEASURE_SERVICE_LOST_OBJECTS "memlens_service_lost_objects_total"
 
 /* Writes {"reason": n, ...}: the increases of those series of this name and
  * of a source that are not 0, each reason once. */
@@ -92,20 +99,49 @@ const struct err *measure_faults(struct store *s,
     struct measure_faults *out);
 void measure_faults_fini(struct measure_faults *f);
 
+/* What the service has is not ours, but others': we have lost nothing of it. */
+void measure_faults_void(struct measure_faults *f);
+
 /* Has that source lost anything, or the one beside it, if not NULL, that may
  * have been of the answer? */
 bool measure_lost(const struct measure_faults *f, const char *source,
     const char *beside);
 
+/* Why an answer of a type may lack something: by what of its records was lost;
+ * NULL: by nothing.  `none`: and nothing was seen. */
+const char *measure_why_lost(const struct measure_faults *f,
+    const struct type *type, bool none);
+
 /* Members of an open object: "lost" and "broken", by reason, and "faults",
  * whose they are: "service" or "host".  What was lost before anybody knew
  * whose it was is the host's, and among a service's too: "lost_on_host" says
- * which of them.  What `beside` has lost, if not NULL, is among it. */
+ * which of them.  What `beside` has lost, if not NULL, is among it.  Of our
+ * library's memory, the same in bytes and objects. */
 void measure_put_faults(struct writer *w, const struct measure_faults *f,
     const char *source, const char *beside);
 
-/* A label's value as it stands between a selector's quotes. */
+/* Is it a source whose lost samples are known in bytes and objects, too? */
+bool measure_is_memory(const char *source);
+
+/* A label's value as it stands between quotes. */
 void measure_put_quoted(struct buf *out, const char *value);
+
+/*
+ * The text of a selector: name{service="kv",instance="2",MORE}, ended by a NUL,
+ * where service and instance are any text, NULL: not asked for; and `more` are
+ * further matchers, or "".
+ */
+void measure_put_selector(struct buf *out, const char *name,
+    const char *service, const char *instance, const char *more);
+
+/* The same parsed; selector_free() it. */
+const struct err *measure_selector(const char *name, const char *service,
+    const char *instance, const char *more, struct selector **out);
+
+/* measure_once() of such a text. */
+const struct err *measure_once_of(struct store *s, const char *name,
+    const char *service, const char *more, const int64_t range[2],
+    struct metric_series **out, size_t *n);
 
 /* The member "labels" of a series. */
 void measure_put_labels(struct writer *w, const struct series_desc *d);

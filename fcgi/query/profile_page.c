@@ -93,19 +93,12 @@ profile_page_check_service(const struct profile_page *page)
 	const char *service = selector_equals(page->selector, "service");
 	struct store_extent extent;
 	struct selector *named;
-	struct buf text = {0};
 	const struct err *e;
 	bool seen = false;
 
 	if (service == NULL)
 		return NULL;
-	buf_printf(&text, "{service=\"");
-	measure_put_quoted(&text, service);
-	buf_put(&text, "\"}", 3);
-	e = text.failed ? err_nomem()
-			: selector_parse((const char *)text.data, &named);
-	buf_fini(&text);
-	if (e != NULL)
+	if ((e = measure_selector("", service, NULL, "", &named)) != NULL)
 		return e;
 	store_extent(page->store, &extent);
 	e = store_each_series(page->store, named, extent.from_ns,
@@ -189,18 +182,16 @@ static void
 profile_page_explain_seen(struct profile_page *page)
 {
 	bool none = page->profile->stacks == 0;
-	const char *records = profile_page_records(page);
+	const char *why = measure_why_lost(&page->faults,
+	    types_find(profile_page_source(page)), none);
 
 	page->state = none ? "zero" : "data";
-	page->incomplete = records != NULL && measure_lost(&page->faults,
-	    profile_page_source(page), records);
+	page->incomplete = why != NULL;
 	if (!page->incomplete)
 		return;
 	if (none)
 		page->state = "no data";
-	page->why = none ? "nothing was seen, but waits of this range were "
-	    "lost: see \"lost\"" : "waits of this range were lost, and what is "
-	    "here may lack some: see \"lost\"";
+	page->why = why;
 }
 
 /* "not attached" where the source named like the profile says so.  What lacks
@@ -304,10 +295,12 @@ profile_page_has_threshold(const struct profile_page *page)
 	return t != NULL && t->threshold;
 }
 
-/* The one in force, of which the governor makes more. */
+/* The one in force, of which the governor makes more; and how much of the range
+ * waits were taken in. */
 static const struct err *
 profile_page_ask_threshold(struct profile_page *page)
 {
+	const struct err *e;
 	char metric[80];
 
 	if (!profile_page_has_threshold(page))
@@ -315,7 +308,9 @@ profile_page_ask_threshold(struct profile_page *page)
 	snprintf(metric, sizeof(metric),
 	    "memlens_profile_threshold_seconds{source=\"%s\"}",
 	    profile_page_source(page));
-	return measure_once(page->store, metric, page->from_ns,
+	e = coverage_watched(page->store, page->from_ns, page->until_ns,
+	    &page->watched.known, &page->watched.ns);
+	return e != NULL ? e : measure_once(page->store, metric, page->from_ns,
 	    page->until_ns, &page->threshold.series, &page->threshold.n);
 }
 
@@ -335,6 +330,23 @@ profile_page_type(struct profile_page *page)
 	p->kind = t->kind;
 }
 
+/* What was lost, if it may be of this: what our library has lost is nothing to
+ * a heap profile that the program itself has given. */
+static const struct err *
+profile_page_ask_lost(struct profile_page *page)
+{
+	const struct err *e = measure_faults(page->store, page->selector,
+	    page->from_ns, page->until_ns, &page->faults);
+
+	if (e != NULL || !measure_is_memory(profile_page_source(page)))
+		return e;
+	e = coverage_ask_library(page->store, page->selector, page->from_ns,
+	    page->until_ns, &page->library);
+	if (e == NULL && !page->library.ours)
+		measure_faults_void(&page->faults);
+	return e;
+}
+
 static const struct err *
 profile_page_query(struct profile_page *page,
     const struct profile_limit *limit)
@@ -352,10 +364,8 @@ profile_page_query(struct profile_page *page,
 	profile_page_type(page);
 	if ((e = profile_page_look_back(page)) != NULL)
 		return e;
-	if ((e = measure_faults(page->store, page->selector, page->from_ns,
-	         page->until_ns, &page->faults)) != NULL)
-		return e;
-	if ((e = profile_page_cover(page)) != NULL ||
+	if ((e = profile_page_ask_lost(page)) != NULL ||
+	    (e = profile_page_cover(page)) != NULL ||
 	    (e = profile_page_ask_threshold(page)) != NULL)
 		return e;
 	profile_page_explain(page);

@@ -40,10 +40,15 @@ struct profile_page {
 	const char *why; /* of those, or why it was widened, or "" */
 	struct measure_faults faults; /* lost samples, broken stacks */
 	struct coverage coverage;
+	struct coverage_library library; /* of memory */
 	struct {
 		struct metric_series *series;
 		size_t n;
 	} threshold; /* from which on waits have stacks */
+	struct {
+		bool known;
+		int128 ns;
+	} watched; /* how much of the range, of waits */
 	int128 measured; /* all of it as it was sampled */
 	bool by_module;  /* set before: frames of each module apart */
 	bool calibrate;  /* amounts are scaled to what the kernel counted */

@@ -72,6 +72,19 @@ profile_page_put_parts(struct writer *w, const struct profile_page *page)
 	writer_key_int(w, "whole_slots", (int64_t)p->whole_slots);
 }
 
+/* Who was not there has not seen that nothing was waited for. */
+static void
+profile_page_put_watched(struct writer *w, const struct profile_page *page)
+{
+	if (!profile_page_has_threshold(page))
+		return;
+	writer_key(w, "watched_seconds");
+	if (page->watched.known)
+		writer_decimal(w, page->watched.ns, 9);
+	else
+		writer_null(w);
+}
+
 /* Shorter waits have no stack. */
 static void
 profile_page_put_threshold(struct writer *w, const struct profile_page *page)
@@ -129,7 +142,10 @@ profile_page_put(struct writer *w, const struct profile_page *page)
 		writer_key(w, "incomplete");
 		writer_bool(w, true);
 	}
+	if (measure_is_memory(profile_page_source(page)))
+		coverage_put_library(w, &page->library);
 	profile_page_put_parts(w, page);
+	profile_page_put_watched(w, page);
 	profile_page_put_threshold(w, page);
 	writer_key_str(w, "unit", p->unit);
 	writer_key(w, "period");

@@ -239,6 +239,8 @@ TEST(a_stack_that_is_not_whole_says_so)
 	int why;
 
 	for (why = BROKEN_NOT + 1; why <= BROKEN_TRAMPOLINE; why++) {
+		if (why == BROKEN_NO_MAPPING)
+			continue; /* it led to code of a mapping */
 		e.flags = EVENT_EH_FRAME;
 		e.error = (__u8)why;
 		snprintf(want, sizeof(want), ";%s;root_function;leaf_function",
@@ -258,7 +260,7 @@ TEST(a_stack_that_is_not_whole_says_so)
 	check_frames(t, &e, ";[no user memory]");
 	CHECK_INT(
 	    service_faults_of(t->s.profiles[0].faults, t->service)->samples,
-	    BROKEN_TRAMPOLINE + 3);
+	    BROKEN_TRAMPOLINE + 2);
 	CHECK_INT(service_faults_of(t->s.profiles[0].faults, t->service)->
 	    broken[BROKEN_NO_TABLES], 2);
 	bench_free(t);
@@ -279,6 +281,27 @@ TEST(tables_have_time_to_come)
 	    ";[no unwind table yet];root_function;leaf_function");
 	CHECK(broken_reasons[BROKEN_NEW_CODE].natural);
 	CHECK(!broken_reasons[BROKEN_NO_TABLES].natural);
+	bench_free(t);
+}
+
+/* The walker did not know a mapping that is known by now: not the address is
+ * strange, its tables came late. */
+TEST(a_mark_says_why_a_walk_ended)
+{
+	struct bench *t = bench_new();
+	struct sample_event e = own_event(t);
+
+	e.flags = EVENT_EH_FRAME;
+	e.error = BROKEN_NO_MAPPING;
+	check_frames(t, &e, ";[new code];root_function;leaf_function");
+	t->s.now_ns += 11 * NS_PER_S;
+	check_frames(t, &e,
+	    ";[no unwind table yet];root_function;leaf_function");
+	e.n_user = 3;
+	e.frames[2] = 0x123000;
+	check_frames(t, &e, ";[no mapping];root_function;leaf_function");
+	e.error = BROKEN_NO_ROW; /* a guess in code without rows led there */
+	check_frames(t, &e, ";[no unwind row];root_function;leaf_function");
 	bench_free(t);
 }
 
@@ -583,6 +606,7 @@ main(void)
 	RUN(process_that_ended_before_its_mappings_were_read);
 	RUN(a_stack_that_is_not_whole_says_so);
 	RUN(tables_have_time_to_come);
+	RUN(a_mark_says_why_a_walk_ended);
 	RUN(an_unknown_leaf_keeps_its_callers);
 	RUN(reasons);
 	RUN(broken_stacks);

@@ -48,7 +48,7 @@ struct bench {
 	bool queues;
 	int64_t real[WAIT_STATES]; /* what they have lived */
 	int64_t told[WAIT_STATES], profile[WAIT_STATES];
-	int64_t births, deaths;
+	int64_t births, deaths, watched;
 	int64_t slots[SLOTS + 8], real_slots[SLOTS + 8];
 };
 
@@ -312,6 +312,11 @@ take_times(struct bench *t, const struct batch *b, uint64_t slot)
 			t->deaths += b->blocks[i].increase;
 			continue;
 		}
+		if (strcmp(d.name, "memlens_profile_watched_seconds_total") ==
+		    0) {
+			t->watched += b->blocks[i].increase;
+			continue;
+		}
 		t->told[state_of(label_find(d.labels, d.n_labels, "state"))] +=
 		    b->blocks[i].increase;
 		t->slots[slot - FIRST] += b->blocks[i].increase;
@@ -408,6 +413,25 @@ TEST(each_slot_has_its_time)
 {
 	check(SLOT / 4, false);
 	check(SLOT * 9 / 10, false);
+}
+
+/* Who begins and stops in the midst of slots has not seen what lies before and
+ * behind, and says how much it has. */
+TEST(what_is_watched_of_slots_is_told)
+{
+	struct bench *t = bench_new();
+
+	for (size_t i = 0; i < THREADS; i++)
+		t->threads[i].t.state = WAIT_GONE; /* there are none */
+	waits_watch(t->s.waits, BEGIN + 300000);
+	close_slot(t, FIRST, BEGIN + SLOT);
+	CHECK_INT(t->watched, SLOT - 300000);
+	close_slot(t, FIRST + 1, BEGIN + 2 * SLOT);
+	CHECK_INT(t->watched, 2 * SLOT - 300000);
+	waits_stop(t->s.waits, BEGIN + 2 * SLOT + 400000);
+	close_slot(t, FIRST + 2, BEGIN + 2 * SLOT + 400000);
+	CHECK_INT(t->watched, 2 * SLOT + 100000);
+	bench_free(t);
 }
 
 TEST(each_slot_has_its_time_with_run_queues)
@@ -663,6 +687,7 @@ main(void)
 {
 	log_init("test_waits", LOG_L_ERR);
 	RUN(each_slot_has_its_time);
+	RUN(what_is_watched_of_slots_is_told);
 	RUN(each_slot_has_its_time_with_run_queues);
 	RUN(no_time_is_told_twice_or_lost_when_slots_are_late);
 	RUN(a_named_thread_is_no_pool_by_its_entry);

@@ -59,9 +59,48 @@ TEST(once_over_what_retention_has_left)
 	model_fini(&m);
 }
 
+static bool
+put_is(const char *name, const char *service, const char *instance,
+    const char *more, const char *want)
+{
+	struct selector *parsed = NULL;
+	struct buf text = {0};
+	bool good;
+
+	measure_put_selector(&text, name, service, instance, more);
+	good = !text.failed && strcmp((const char *)text.data, want) == 0;
+	if (!good)
+		printf("# %s\n", (const char *)text.data);
+	buf_fini(&text);
+	CHECK_OK(measure_selector(name, service, instance, more, &parsed));
+	if (service != NULL)
+		CHECK_STR(selector_equals(parsed, "service"), service);
+	if (instance != NULL)
+		CHECK_STR(selector_equals(parsed, "instance"), instance);
+	selector_free(parsed);
+	return good;
+}
+
+/* Whatever a service or an instance is called. */
+TEST(a_selector_of_any_names)
+{
+	CHECK(put_is("cpu", NULL, NULL, "", "cpu"));
+	CHECK(put_is("cpu", "kv", NULL, "", "cpu{service=\"kv\"}"));
+	CHECK(put_is("", "kv", NULL, "", "{service=\"kv\"}"));
+	CHECK(put_is("cpu", NULL, "2", "", "cpu{instance=\"2\"}"));
+	CHECK(put_is("cpu", NULL, NULL, "mode=\"user\"",
+	    "cpu{mode=\"user\"}"));
+	CHECK(put_is("cpu", "kv", "2", "mode=\"user\"",
+	    "cpu{service=\"kv\",instance=\"2\",mode=\"user\"}"));
+	CHECK(put_is("cpu", "a\"b\\c\nd", "\"", "",
+	    "cpu{service=\"a\\\"b\\\\c\\nd\",instance=\"\\\"\"}"));
+	CHECK(put_is("cpu", "", NULL, "", "cpu{service=\"\"}"));
+}
+
 int
 main(void)
 {
+	RUN(a_selector_of_any_names);
 	RUN(once_over_what_retention_has_left);
 	return test_done();
 }
