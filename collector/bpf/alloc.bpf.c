@@ -12,6 +12,8 @@
 const volatile __u8 gave_type = 0;
 /* Taken objects leave the rest of the ring to the others. */
 const volatile __u64 took_share_bytes = 1 << 18;
+/* What an object stands for beyond its own bytes: see stride.h. */
+const volatile __u32 weigh_more[WEIGH_STEPS + 1] = {0};
 
 static __always_inline bool
 take_slot(__u32 slot)
@@ -74,11 +76,26 @@ count(struct sample_counts *c, __u8 what, __u64 eighths)
 	return 0;
 }
 
+/* So many objects like this one are not told of, which the counter of a full
+ * ring has already. */
+static __always_inline void
+lose(struct sample_counts *c, struct pt_regs *regs, __u8 what, __u64 times)
+{
+	__u64 weight;
+
+	if (what != OBJECT_TOOK)
+		return; /* of what is given back nobody says how much it is */
+	weight = weigh_bytes(weigh_more, regs->si);
+	c->n[COUNT_LOST_BYTES] += weight * times;
+	c->n[COUNT_LOST_OBJECTS] += weigh_objects(weight, regs->si) * times;
+}
+
 static __always_inline int
 tell(void *ctx, __u8 what)
 {
 	__u64 id = bpf_get_current_pid_tgid(), began_ns = bpf_ktime_get_ns();
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct mm_struct *mm = memory_of(task);
 	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
 	__u32 type = what == OBJECT_TOOK ? profile_type : gave_type, slot;
 	__u64 eighths = ring_eighths(), times;
@@ -93,21 +110,23 @@ tell(void *ctx, __u8 what)
 	s = bpf_map_lookup_elem(&scratch, &slot);
 	if (s == 0) {
 		c->n[COUNT_RING_FULL] += times;
+		lose(c, regs, what, times);
 		return 0;
 	}
 	s->event.time_ns = began_ns;
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
-	fill_task(&s->event, t, task, id);
+	fill_task(&s->event, t, task, mm, id);
 	s->event.type = (__u8)type;
 	s->event.value = times;
 	fill_object(&s->event, regs, what);
 	if (what == OBJECT_TOOK) {
 		fill_registers(&s->walk, regs);
-		fill_user(s, t, slot, task, ctx, c);
+		fill_user(s, t, slot, task, mm, ctx, c);
 		if (eighths > 3)
 			copy_few(s);
 	}
-	send(s, c, times);
+	if (!send(s, c, times))
+		lose(c, regs, what, times);
 	s->busy = 0;
 	c->n[COUNT_NS] += bpf_ktime_get_ns() - began_ns;
 	return 0;

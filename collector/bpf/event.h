@@ -53,20 +53,23 @@ struct object_event {
 };
 
 #define EVENT_COPY_WORDS 1024 /* at most, but for deep ones */
-#define EVENT_COPY_HEAD 24    /* bytes of it before them */
+/* bytes of it before them */
+#define EVENT_COPY_HEAD __builtin_offsetof(struct event_copy, words)
 
 /* The stack from the frame `lacks` on, in words behind the frames. */
 struct event_copy {
 	__u64 sp; /* where it begins: the frame's stack pointer */
 	__u64 bp; /* the frame's frame pointer */
-	__u64 di; /* the leaf's register */
+	__u64 di; /* and these, as of the leaf or what a signal interrupted */
+	__u64 bx;
 	__u64 words[EVENT_COPY_WORDS + 1]; /* up to the event's end; one more
 	                                    * for the verifier's bounds */
 };
 
 /*
  * One sample.  `frames` holds n_kernel kernel addresses, leaf first, then
- * n_user user addresses, leaf first; only the used ones are sent.
+ * n_user user addresses, leaf first; only the used ones are sent.  All but
+ * the leaves' are a byte or more behind what ran: see unwind_noted().
  */
 struct sample_event {
 	__u64 time_ns;    /* CLOCK_MONOTONIC */
@@ -128,6 +131,8 @@ enum event_counter {
 	COUNT_SWITCHES, /* of waits: switches of threads, to whole 64s, */
 	COUNT_SWITCH_NS, /* and about the time that summing them took */
 	COUNT_IDLE_NS,   /* of COUNT_NS, what stacks of idle waits took */
+	COUNT_LOST_BYTES,   /* of objects that COUNT_RING_FULL has: what they */
+	COUNT_LOST_OBJECTS, /* stand for; objects in 1 / WEIGH_OBJECT */
 	COUNT_COUNTERS = 16
 };
 

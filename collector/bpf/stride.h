@@ -97,4 +97,39 @@ thin_take(__u64 eighths, __u32 chance)
 	return (chance & (times - 1)) != 0 ? 0 : times;
 }
 
+/*
+ * What an object stands for that is lost, as objects_weigh() has it, whose
+ * exponential there is not here: n + n / (exp(n / mean) - 1) bytes, of which
+ * `more` has the second part at each step of n, and what lies between two
+ * steps is as good as on a line, to eight parts in a million.
+ */
+#define WEIGH_SHIFT 13 /* a step: 8 KiB, */
+#define WEIGH_STEPS 1024 /* up to 16 means; of more it is its own bytes */
+#define WEIGH_OBJECT_SHIFT 10
+#define WEIGH_OBJECT (1 << WEIGH_OBJECT_SHIFT) /* one whole object */
+#define WEIGH_MAX_SHIFT 47 /* no object has so many bits */
+
+static inline __attribute__((always_inline)) __u64
+weigh_bytes(const volatile __u32 *more, __u64 bytes)
+{
+	__u64 step = bytes >> WEIGH_SHIFT, low, high, part;
+
+	if (bytes == 0 || bytes >> WEIGH_MAX_SHIFT != 0)
+		return 0;
+	if (step >= WEIGH_STEPS)
+		return bytes;
+	step &= WEIGH_STEPS - 1; /* for the verifier */
+	part = bytes & ((1 << WEIGH_SHIFT) - 1);
+	low = more[step];
+	high = more[step + 1];
+	return bytes + low - ((low - high) * part >> WEIGH_SHIFT);
+}
+
+/* How many such objects that many bytes are. */
+static inline __attribute__((always_inline)) __u64
+weigh_objects(__u64 weight, __u64 bytes)
+{
+	return bytes == 0 ? 0 : (weight << WEIGH_OBJECT_SHIFT) / bytes;
+}
+
 #endif

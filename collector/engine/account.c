@@ -129,6 +129,48 @@ account_put_broken(const struct account_target *t,
 	}
 }
 
+/* A counter by reason, from its first time on. */
+static void
+account_put_reason(const struct account_target *t, const char *name,
+    const char *unit, const char *reason, const int64_t now_told[2])
+{
+	struct label labels[2] = {{"reason", reason}, {"source", t->source}};
+	struct series_desc d = {.kind = SERIES_COUNTER, .name = name,
+	    .unit = unit, .labels = labels, .n_labels = 2};
+
+	if (now_told[0] > 0)
+		batch_add_counter(t->batch, batch_series(t->batch, &d),
+		    t->slot, t->time_ns, now_told[0] - now_told[1],
+		    now_told[0]);
+}
+
+static void
+account_put_weight(const struct account_target *t, const char *reason,
+    const struct objects_weight *now, const struct objects_weight *told)
+{
+	account_put_reason(t, "memlens_profile_lost_bytes_total", "bytes",
+	    reason, (int64_t[2]){now->bytes, told->bytes});
+	account_put_reason(t, "memlens_profile_lost_objects_total", "", reason,
+	    (int64_t[2]){objects_whole(now->objects),
+	    objects_whole(told->objects)});
+}
+
+/* What was lost of memory, in bytes and objects. */
+static void
+account_put_memory(const struct account_target *t,
+    const struct engine_profile *p)
+{
+	account_put_weight(t, "ring full", &p->now.ring_full_of,
+	    &p->told.ring_full_of);
+	account_put_weight(t, "held full", &p->now.held_full_of,
+	    &p->told.held_full_of);
+	account_put_weight(t, "aggregate full", &p->now.aggregate_full_of,
+	    &p->told.aggregate_full_of);
+	account_put_reason(t, "memlens_profile_samples_lost_total", "",
+	    "table unread", (int64_t[2]){(int64_t)p->now.table_unread,
+	    (int64_t)p->told.table_unread});
+}
+
 static uint32_t
 account_series(const struct account_target *t, const struct account_metric *m)
 {
@@ -208,6 +250,9 @@ account_gather_profile(struct engine *s, size_t i)
 	now->runs = counts[COUNT_RUNS];
 	now->idle = counts[COUNT_IDLE];
 	now->ring_full = counts[COUNT_RING_FULL];
+	now->ring_full_of = (struct objects_weight){
+	    (int64_t)counts[COUNT_LOST_BYTES],
+	    (int64_t)counts[COUNT_LOST_OBJECTS]};
 	now->run_ns = counts[COUNT_NS];
 	now->malformed = sampler_malformed(s->sampler, i);
 	now->skipped_ticks = sampler_skipped(s->sampler, i);
@@ -232,6 +277,7 @@ account_put_profile(struct engine *s, size_t i, struct account_target *t)
 	t->source = p->row->name;
 	for (k = 0; k < n; k++)
 		account_put_metric(t, &profile_metrics[k], &p->now, &p->told);
+	account_put_memory(t, p);
 	account_put_broken(t, p);
 	service_faults_put(p->faults, t->batch, t->slot, t->time_ns);
 	p->told = p->now;

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "collector/objects/objects.h"
 #include "store/model/broken.h"
 
 struct batch;
@@ -25,6 +26,10 @@ struct account_profile {
 	uint64_t samples;                /* stored */
 	uint64_t malformed, aggregate_full, held_full; /* lost */
 	uint64_t locks_full;             /* lost: of locks without a number */
+	/* what those of memory stand for; and tables of the library of which
+	 * nobody knows what they have (allocs.c) */
+	struct objects_weight ring_full_of, held_full_of, aggregate_full_of;
+	uint64_t table_unread;
 	uint64_t late;                   /* stored one slot later */
 	uint64_t frames, unsymbolised;   /* of the stored samples */
 	uint64_t broken[BROKEN_REASONS];

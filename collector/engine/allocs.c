@@ -10,7 +10,9 @@
 #include "collector/alloc/alloc.h"
 #include "collector/alloc/beside.h"
 #include "collector/engine/engine.h"
+#include "collector/engine/service_faults.h"
 #include "collector/objects/objects.h"
+#include "collector/process/reader.h"
 #include "collector/process/services.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
@@ -30,6 +32,20 @@ allocs_set_types(struct engine *s, size_t type)
 	}
 }
 
+void
+allocs_fill_more(uint32_t more[WEIGH_STEPS + 1])
+{
+	int64_t bytes;
+	size_t i;
+
+	more[0] = ALLOC_MEAN; /* of the smallest ones */
+	for (i = 1; i <= WEIGH_STEPS; i++) {
+		bytes = (int64_t)i << WEIGH_SHIFT;
+		more[i] = (uint32_t)(objects_weigh((uint64_t)bytes, 1).bytes -
+		    bytes);
+	}
+}
+
 static const struct err *
 allocs_attach_probes(struct engine *s)
 {
@@ -37,6 +53,7 @@ allocs_attach_probes(struct engine *s)
 	struct allocs_options *o = &s->profiles[a->types[ALLOCS_SPACE]].allocs;
 	const struct err *e = objects_library_read(o->library, &a->library);
 
+	allocs_fill_more(o->more);
 	o->took = a->library.took;
 	o->gave = a->library.gave;
 	if (e == NULL)
@@ -81,25 +98,68 @@ allocs_has_type(const struct engine *s, size_t type)
 	    (int)type, ALLOCS_SERIES - 1) != NULL;
 }
 
-/* There was no room for an object, or it could not be looked for: what is in
- * use lacks it. */
-static void
-allocs_lose(struct engine *s, uint64_t objects)
+static struct account_profile *
+allocs_in_use(struct engine *s)
 {
-	s->allocs.lacks = s->allocs.lacks || objects > 0;
-	s->profiles[s->allocs.types[ALLOCS_IN_USE]].now.aggregate_full +=
-	    objects;
+	return &s->profiles[s->allocs.types[ALLOCS_IN_USE]].now;
+}
+
+static struct service_counts *
+allocs_service(struct engine *s, const struct process *p)
+{
+	return service_faults_of(s->profiles[s->allocs.types[
+	    ALLOCS_IN_USE]].faults, p->read->service);
+}
+
+/* There was no room for objects, which stand for so much: what is in use lacks
+ * them. */
+static void
+allocs_lose(struct engine *s, const struct process *p, uint64_t objects,
+    struct objects_weight w)
+{
+	struct service_counts *of = allocs_service(s, p);
+
+	s->allocs.lacks = true;
+	allocs_in_use(s)->aggregate_full += objects;
+	objects_add(&allocs_in_use(s)->aggregate_full_of, w);
+	of->lost[LOST_AGGREGATE_FULL] += objects;
+	objects_add(&of->lost_of[LOST_AGGREGATE_FULL], w);
+}
+
+/* What a process has could not be looked for: nobody knows what that is, but
+ * where it has ended, of which we are not told yet. */
+static void
+allocs_lose_table(struct engine *s, const struct process *p)
+{
+	if (reader_find("/proc", p->pid, p->pid) == 0)
+		return;
+	s->allocs.lacks = true;
+	allocs_in_use(s)->table_unread++;
+	allocs_service(s, p)->lost[LOST_TABLE_UNREAD]++;
+}
+
+struct objects_weight
+allocs_weigh(const struct sample_event *e)
+{
+	return e->of_object == OBJECT_TOOK ? objects_weigh(e->object.bytes,
+	    e->value) : (struct objects_weight){0};
+}
+
+void
+allocs_lacks(struct engine *s, const struct sample_event *e)
+{
+	if (e->of_object != OBJECT_NOT)
+		s->allocs.lacks = true;
 }
 
 /* ---- the library's own table ---- */
 
-/* Where it is in a process's memory, 0 if it has not mapped the library; false
- * where its mappings cannot be read. */
+/* Where it is in the memory of a process, 0 if that has not mapped the library;
+ * false where its mappings cannot be read. */
 static bool
-allocs_table(struct engine *s, struct process *p, uint64_t *table)
+allocs_table(struct engine *s, struct maps_process *of, uint64_t *table)
 {
 	const struct objects_library *l = &s->allocs.library;
-	struct maps_process *of = maps_process(s->maps, p, s->now_ns);
 	const struct maps_list *list = maps_process_list(of);
 	size_t i;
 
@@ -145,19 +205,25 @@ static bool
 allocs_read_table(struct engine *s, struct process *p, enum allocs_found found)
 {
 	struct allocs_read r = {.objects = s->allocs.objects};
+	struct maps_process *of;
 	uint64_t table;
 	size_t i;
 
-	if (p->read == NULL || !allocs_table(s, p, &table))
+	if (p->read == NULL)
+		return false;
+	of = maps_process(s->maps, p, s->now_ns);
+	if (!allocs_table(s, of, &table))
 		return false;
 	if (table != 0 && (!objects_holds(r.objects, p) ||
-	    !objects_table_read(p->pid, table, &r.cells, &r.n)))
+	    !objects_table_read(maps_process_reader(of), table, &r.cells,
+	    &r.n)))
 		return false;
 	objects_each(r.objects, p, allocs_drop_missing, &r);
 	for (i = 0; i < r.n && found != FOUND_NOTHING; i++)
 		if (!objects_found(r.objects, p, r.cells[i].address,
 		    r.cells[i].bytes, found == FOUND_LOST))
-			allocs_lose(s, 1);
+			allocs_lose(s, p, 1, objects_weigh(r.cells[i].bytes,
+			    1));
 	free(r.cells);
 	return true;
 }
@@ -201,7 +267,7 @@ allocs_find_lost(void *arg, struct process *p)
 	if (holds)
 		maps_renew(p);
 	if (!allocs_read_table(s, p, FOUND_LOST) && holds)
-		allocs_lose(s, 1);
+		allocs_lose_table(s, p);
 }
 
 /* What a program had goes with it, when the process executes another one. */
@@ -228,16 +294,21 @@ allocs_lost(struct engine *s)
 /* What was taken or given back while the ring was full, we were not told of.
  * All processes may have lost something; their tables know it.  What waited in
  * the ring while they were read may lack what came behind it and was lost: they
- * are read once more when that is seen. */
+ * are read until that is seen, at the end of the slot in which it was taken,
+ * behind which others may be that are over already. */
 static void
 allocs_check(struct engine *s)
 {
 	struct allocs *a = &s->allocs;
 	uint64_t lost = allocs_lost(s);
-	bool lacks = a->lacks || lost != a->lost;
+	bool lacks = a->lacks || lost != a->lost ||
+	    s->border.open_slot <= a->lost_slot;
 	int64_t now_ns = clock_boot_ns();
 
-	a->lacks = lost != a->lost;
+	if (lost != a->lost)
+		a->lost_slot = border_slot(&s->border,
+		    (uint64_t)clock_mono_ns());
+	a->lacks = false;
 	a->lost = lost;
 	if (lacks) {
 		a->lost_boot_ns = now_ns;
@@ -262,10 +333,13 @@ allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 	}
 	if (!took)
 		s->profiles[e->type].now.samples++;
+	/* What it stands for lives, too, and is in the table, which may have
+	 * been read while this waited in the ring. */
+	s->allocs.lacks |= took && e->value > 1;
 	if (p != NULL && took && (e->object.address == 0 ||
 	    !objects_take(o, p, e->exec_id, e->object.address,
-	    objects_weigh(e->object.bytes, e->value), e->time_ns)))
-		allocs_lose(s, e->value);
+	    allocs_weigh(e), e->time_ns)))
+		allocs_lose(s, p, e->value, allocs_weigh(e));
 	else if (p != NULL && !took)
 		objects_give(o, p, e->exec_id, e->object.address);
 	return !took;
@@ -310,6 +384,35 @@ allocs_leaf(const struct sample_event *e, char leaf[ALLOCS_LEAF_MAX])
 	    allocs_size(from * 2, b, sizeof(b)));
 }
 
+/* ---- who has it ---- */
+
+static void
+allocs_hold(void *arg, struct process *p)
+{
+	observed_hold(arg, p);
+}
+
+/* One that has the library and has not been heard of yet is one that has it:
+ * it has picked nothing so far. */
+static void
+allocs_count(void *arg, struct process *p)
+{
+	struct engine *s = arg;
+
+	if (p->part[PROCESS_OBJECTS] == NULL && !p->read->kernel_thread &&
+	    observed_has(&s->allocs.observed, p))
+		allocs_read_table(s, p, FOUND_NOTHING);
+	observed_count(&s->allocs.observed, p);
+}
+
+static void
+allocs_observe(struct engine *s)
+{
+	observed_clear(&s->allocs.observed);
+	objects_holders(s->allocs.objects, allocs_hold, &s->allocs.observed);
+	services_each(s->services, allocs_count, s);
+}
+
 void
 allocs_sweep(struct engine *s)
 {
@@ -317,11 +420,18 @@ allocs_sweep(struct engine *s)
 		return;
 	objects_sweep(s->allocs.objects);
 	allocs_check(s);
+	allocs_observe(s);
+}
+
+static void
+allocs_give_up(void *arg, const struct process *p, struct objects_weight w)
+{
+	allocs_lose(arg, p, 1, w);
 }
 
 void
 allocs_settle(struct engine *s)
 {
 	if (s->allocs.objects != NULL)
-		allocs_lose(s, objects_settle(s->allocs.objects));
+		objects_settle(s->allocs.objects, allocs_give_up, s);
 }

@@ -17,7 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/bpf/stride.h"
+#include "collector/objects/objects.h"
 #include "collector/objects/objects_table.h"
+#include "collector/objects/observed.h"
 
 struct engine;
 struct err;
@@ -41,9 +44,11 @@ struct allocs {
 	struct objects_library library;
 	int64_t began_boot_ns; /* when the probes were attached */
 	uint64_t lost; /* events that we were not told of */
+	uint64_t lost_slot; /* what came until some were new is of it at most */
 	int64_t checked_boot_ns; /* when that was looked at, */
 	int64_t lost_boot_ns;    /* and when some were new; 0: never */
 	bool lacks; /* what is in use lacks something that may be found */
+	struct observed observed; /* at the end of the slot */
 };
 
 /* Has a type of profile be one of them; the first one is ALLOCS_SPACE, with
@@ -56,6 +61,17 @@ bool allocs_are_same(const struct engine *s);
 
 /* Is it a type of these? */
 bool allocs_has_type(const struct engine *s, size_t type);
+
+/* What an object stands for beyond its own bytes, at each step of these, for
+ * the probe, which weighs those that are lost (stride.h). */
+void allocs_fill_more(uint32_t more[WEIGH_STEPS + 1]);
+
+/* What an event of an object that was taken stands for; of others nothing. */
+struct objects_weight allocs_weigh(const struct sample_event *e);
+
+/* An event that there was no room for: what is in use may lack it, until it is
+ * looked for. */
+void allocs_lacks(struct engine *s, const struct sample_event *e);
 
 /* An event is seen for the first time, of the process p or of one that is
  * gone; true: it says no more. */

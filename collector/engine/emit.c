@@ -13,6 +13,7 @@
 #include "collector/engine/service_faults.h"
 #include "collector/objects/objects.h"
 #include "collector/process/services.h"
+#include "collector/process/thread_entry.h"
 #include "collector/process/thread_pool.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
@@ -254,6 +255,28 @@ emit_entry_pool(struct engine *s, const struct aggregate_stack *stack,
 	return what == THREAD_POOL_ENTRY;
 }
 
+static bool
+emit_entry_of(void *arg, uint32_t stack, char *pool)
+{
+	struct engine *s = arg;
+	struct aggregate_stack of = aggregate_get_stack(s->aggregate, stack);
+	struct frame root;
+
+	if (of.n == 0 || !symbols_is_settled(s->symbols, of.frames[0]))
+		return false;
+	/* On any of its threads Go runs now this goroutine and now that. */
+	root = symbols_get(s->symbols, symbols_final(s->symbols,
+	    of.frames[0]));
+	return strncmp(root.name, "runtime.", 8) != 0 &&
+	    emit_entry_pool(s, &of, pool);
+}
+
+void
+emit_entries(struct engine *s)
+{
+	thread_entries_settle(s->entries, emit_entry_of, s);
+}
+
 static uint32_t
 emit_entry_node(struct engine *s, struct batch *b,
     const struct group_place *place, const struct aggregate_stack *stack)
@@ -386,7 +409,7 @@ emit_objects(struct engine *s, struct batch *b, uint64_t slot,
 
 	if (sum.objects != 0)
 		batch_add_profile(b, place->objects, slot, node,
-		    objects_whole(sum.objects));
+		    objects_drawn(sum.objects, slot << 32 | number));
 	if (sum.short_bytes != 0)
 		batch_add_profile(b, place->brief, slot, node,
 		    sum.short_bytes);
@@ -478,7 +501,7 @@ emit_kept(const struct engine *s, struct service_set *sets, size_t i)
 	series = service_set_get(&sets[of[ALLOCS_IN_USE_OBJECTS]],
 	    k.p->read->service, 1, &other);
 	batch_add_profile(space->batch, series, space->slot, node,
-	    objects_whole(k.sum.objects));
+	    objects_drawn(k.sum.objects, i));
 }
 
 /* How often the library samples, of each service that has it. */
@@ -494,6 +517,39 @@ emit_sampling(void *arg, struct process *p)
 	    (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1, ALLOC_MEAN);
 }
 
+/* How many processes of a part of a service have the library, or have not, and
+ * what is resident in them. */
+static void
+emit_part(const struct service_set *t, const struct observed_part *x,
+    bool has)
+{
+	struct label labels[] = {{"instance", x->instance},
+	    {"library", has ? "yes" : "no"}, {"service", x->service}};
+	bool named = x->instance[0] != '\0';
+	struct series_desc d = {.kind = SERIES_GAUGE,
+	    .name = TYPES_LIBRARY_PROCESSES, .unit = "",
+	    .labels = labels + !named, .n_labels = 2 + named};
+	int64_t at_ns = (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1;
+
+	batch_add_gauge(t->batch, batch_series(t->batch, &d), t->slot, at_ns,
+	    x->processes[has]);
+	d.name = TYPES_LIBRARY_RESIDENT;
+	d.unit = "bytes";
+	batch_add_gauge(t->batch, batch_series(t->batch, &d), t->slot, at_ns,
+	    x->bytes[has]);
+}
+
+static void
+emit_observed(const struct engine *s, const struct service_set *t)
+{
+	const struct observed *o = &s->allocs.observed;
+
+	for (size_t i = 0; i < o->n; i++) {
+		emit_part(t, &o->parts[i], false);
+		emit_part(t, &o->parts[i], true);
+	}
+}
+
 /* What is in use, once the slot's objects have settled. */
 static void
 emit_in_use(struct engine *s, struct service_set *sets)
@@ -507,6 +563,7 @@ emit_in_use(struct engine *s, struct service_set *sets)
 		emit_kept(s, sets, i);
 	objects_holders(s->allocs.objects, emit_sampling,
 	    &sets[s->allocs.types[ALLOCS_IN_USE]]);
+	emit_observed(s, &sets[s->allocs.types[ALLOCS_IN_USE]]);
 }
 
 /* For how long we have been there in a slot: from its start, or ours, to its

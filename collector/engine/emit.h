@@ -12,6 +12,10 @@ struct engine;
 #define EMIT_PLACES_MAX 512 /* a slot */
 #define EMIT_PLACES_AGAIN_NS (24 * INT64_C(3600000000000))
 
+/* The slot is over: whole stacks say what the threads began with that nobody
+ * named.  Before waits are closed, which are of the same pools. */
+void emit_entries(struct engine *s);
+
 /* Adds the aggregate's blocks: a flow series for each type and service. */
 void emit_profiles(struct engine *s, uint64_t slot, struct batch *b);
 

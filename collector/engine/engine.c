@@ -27,11 +27,17 @@ engine_lose(struct engine *s, const struct sample_event *e)
 	const struct process *p = services_known(s->services,
 	    (int32_t)e->pid);
 	struct engine_profile *profile = &s->profiles[e->type];
+	struct objects_weight w = allocs_weigh(e);
+	struct service_counts *of;
 
 	profile->now.held_full += e->value;
-	if (p != NULL)
-		service_faults_of(profile->faults, p->read->service)->
-		    lost[LOST_HELD_FULL] += e->value;
+	objects_add(&profile->now.held_full_of, w);
+	allocs_lacks(s, e);
+	if (p == NULL)
+		return;
+	of = service_faults_of(profile->faults, p->read->service);
+	of->lost[LOST_HELD_FULL] += e->value;
+	objects_add(&of->lost_of[LOST_HELD_FULL], w);
 }
 
 void
@@ -226,6 +232,7 @@ engine_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	second_try(s, true);
 	symbols_settle(s->symbols, settle_ns < SETTLE_MAX_NS ? settle_ns :
 	    SETTLE_MAX_NS);
+	emit_entries(s);
 	if (s->waits != NULL)
 		waits_close_slot(s, slot, b);
 	allocs_sweep(s);

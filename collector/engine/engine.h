@@ -67,6 +67,7 @@ struct engine {
 	struct waits *waits; /* NULL: nobody takes any */
 	struct waits_pace waits_pace;
 	struct locks *locks; /* NULL: likewise, of waits for locks */
+	struct thread_entries *entries; /* of threads that nobody named */
 	struct allocs allocs;
 	int64_t now_ns;  /* monotonic, of this poll */
 	int64_t boot_ns; /* the same moment since the boot */

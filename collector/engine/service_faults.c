@@ -19,6 +19,7 @@ static const char *const lost_reasons[LOST_REASONS] = {
     [LOST_HELD_FULL] = "held full",
     [LOST_AGGREGATE_FULL] = "aggregate full",
     [LOST_LOCKS_FULL] = "locks full",
+    [LOST_TABLE_UNREAD] = "table unread",
 };
 
 struct faults {
@@ -116,17 +117,38 @@ struct faults_target {
 
 /* reason NULL: without that label. */
 static void
-faults_put_counter(const struct faults_target *t, const char *name,
-    const char *reason, uint64_t now, uint64_t told)
+faults_put_unit(const struct faults_target *t, const char *name,
+    const char *unit, const char *reason, uint64_t now, uint64_t told)
 {
 	struct label labels[3] = {{"reason", reason},
 	    {"service", t->service}, {"source", t->source}};
 	bool alone = reason == NULL;
 	struct series_desc d = {.kind = SERIES_COUNTER, .name = name,
-	    .unit = "", .labels = labels + alone, .n_labels = 3 - alone};
+	    .unit = unit, .labels = labels + alone, .n_labels = 3 - alone};
 
 	batch_add_counter(t->batch, batch_series(t->batch, &d), t->slot,
 	    t->time_ns, (int64_t)(now - told), (int64_t)now);
+}
+
+static void
+faults_put_counter(const struct faults_target *t, const char *name,
+    const char *reason, uint64_t now, uint64_t told)
+{
+	faults_put_unit(t, name, "", reason, now, told);
+}
+
+/* What the lost ones stand for, where they are of memory. */
+static void
+faults_put_weight(const struct faults_target *t, const char *reason,
+    const struct objects_weight *now, const struct objects_weight *told)
+{
+	if (now->bytes == 0)
+		return;
+	faults_put_unit(t, "memlens_service_lost_bytes_total", "bytes",
+	    reason, (uint64_t)now->bytes, (uint64_t)told->bytes);
+	faults_put_counter(t, "memlens_service_lost_objects_total", reason,
+	    (uint64_t)objects_whole(now->objects),
+	    (uint64_t)objects_whole(told->objects));
 }
 
 static void
@@ -143,11 +165,14 @@ faults_put(struct faults *x, const struct faults_target *t)
 			    "memlens_service_stacks_broken_total",
 			    broken_reasons[i].reason, now->broken[i],
 			    told->broken[i]);
-	for (i = 0; i < LOST_REASONS; i++)
+	for (i = 0; i < LOST_REASONS; i++) {
 		if (now->lost[i] > 0)
 			faults_put_counter(t,
 			    "memlens_service_samples_lost_total",
 			    lost_reasons[i], now->lost[i], told->lost[i]);
+		faults_put_weight(t, lost_reasons[i], &now->lost_of[i],
+		    &told->lost_of[i]);
+	}
 	x->told = x->now;
 	x->slot = t->slot;
 }

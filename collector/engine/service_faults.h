@@ -6,6 +6,8 @@
  *	memlens_service_samples_total{service,source}
  *	memlens_service_stacks_broken_total{reason,service,source}
  *	memlens_service_samples_lost_total{reason,service,source}
+ *	memlens_service_lost_bytes_total{reason,service,source}
+ *	memlens_service_lost_objects_total{reason,service,source}
  *
  * They are told of the slots in which the service had any; a reason from its
  * first time on.  At most SERVICE_FAULTS_MAX services at a time: one that had
@@ -16,6 +18,7 @@
 
 #include <stdint.h>
 
+#include "collector/objects/objects.h"
 #include "store/model/broken.h"
 
 #define SERVICE_FAULTS_MAX 512 /* a slot has SERVICES_MAX at most */
@@ -27,12 +30,14 @@ enum service_lost {
 	LOST_HELD_FULL,
 	LOST_AGGREGATE_FULL,
 	LOST_LOCKS_FULL,
+	LOST_TABLE_UNREAD,
 	LOST_REASONS
 };
 
 /* Counts since the start. */
 struct service_counts {
 	uint64_t samples, broken[BROKEN_REASONS], lost[LOST_REASONS];
+	struct objects_weight lost_of[LOST_REASONS]; /* of memory */
 };
 
 /* `source` is borrowed.  NULL when out of memory. */

@@ -35,6 +35,14 @@ objects_whole(int64_t objects)
 	return (objects + OBJECTS_UNIT / 2) / OBJECTS_UNIT;
 }
 
+int64_t
+objects_drawn(int64_t objects, uint64_t number)
+{
+	uint64_t draw = hash64_u64(0, number) >> 32;
+
+	return (objects + (int64_t)(draw % OBJECTS_UNIT)) / OBJECTS_UNIT;
+}
+
 /* ---- holders ---- */
 
 static void
@@ -507,10 +515,9 @@ settle_move(struct objects *o)
 	free(moved);
 }
 
-size_t
-objects_settle(struct objects *o)
+void
+objects_settle(struct objects *o, objects_lost_fn *fn, void *arg)
 {
-	size_t lost = 0;
 	uint32_t i, stack;
 
 	for (i = 0; i < o->n; i++) {
@@ -525,14 +532,13 @@ objects_settle(struct objects *o)
 			settle_count(o, x, stack);
 			continue;
 		}
-		lost++;
+		fn(arg, x->of->p, x->weight);
 		object_remove(o, i);
 	}
 	settle_move(o);
 	o->n_slot = 0;
 	buf_clear(&o->names);
 	buf_clear(&o->pools);
-	return lost;
 }
 
 size_t

@@ -37,11 +37,23 @@ struct objects_weight {
 	int64_t objects; /* in 1 / OBJECTS_UNIT */
 };
 
+static inline void
+objects_add(struct objects_weight *sum, struct objects_weight w)
+{
+	sum->bytes += w.bytes;
+	sum->objects += w.objects;
+}
+
 /* Of a picked request for so many bytes, 0 for none, one of so many picked. */
 struct objects_weight objects_weigh(uint64_t bytes, uint64_t times);
 
 /* Of a sum, in whole objects, to the nearest. */
 int64_t objects_whole(int64_t objects);
+
+/* The same of one stack among many: up or down by a number of its own, as often
+ * as what is over says.  Each of them rounded to the nearest errs to the same
+ * side: where one sample stands for 1.49 objects a third was missing. */
+int64_t objects_drawn(int64_t objects, uint64_t number);
 
 /* The table is borrowed.  NULL when out of memory. */
 struct objects *objects_new(struct processes *table);
@@ -103,9 +115,11 @@ void objects_keep_frame(struct objects *o, uint32_t stack,
     const struct frame *f);
 
 /* All objects go over from the slot's stacks to the kept ones; the slot's
- * numbers are void.  Returns how many had to be given up, for want of
+ * numbers are void.  Calls fn for each that has to be given up, for want of
  * room. */
-size_t objects_settle(struct objects *o);
+typedef void objects_lost_fn(void *arg, const struct process *p,
+    struct objects_weight w);
+void objects_settle(struct objects *o, objects_lost_fn *fn, void *arg);
 
 /* What is in use: each kept stack with its process, pool and sums; p NULL: it
  * has none any more. */

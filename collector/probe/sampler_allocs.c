@@ -58,6 +58,7 @@ allocs_load(struct sampler_allocs *a, size_t took, size_t gave,
 	bpf->rodata->ring_wake_bytes = bpf_map__max_entries(ring) / 4;
 	bpf->rodata->took_share_bytes = bpf_map__max_entries(ring) / 2;
 	bpf->rodata->ring_share_bytes = bpf_map__max_entries(ring) / 4 * 3;
+	memcpy(bpf->rodata->weigh_more, o->more, sizeof(o->more));
 	a->links = uprobe_has_links();
 	if (a->links) {
 		uprobe_set_link(bpf->progs.alloc_took);

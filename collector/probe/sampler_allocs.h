@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/bpf/stride.h"
+
 struct bpf_object;
 struct err;
 struct sampler_allocs;
@@ -19,6 +21,7 @@ struct allocs_options {
 	char library[ALLOCS_PATH_MAX];
 	uint64_t took, gave; /* offsets in it */
 	bool eh_frame; /* else by frame pointers alone */
+	uint32_t more[WEIGH_STEPS + 1]; /* stride.h's, of the library's mean */
 };
 
 /* Attaches to every process that maps the library, now or later; `maps` has

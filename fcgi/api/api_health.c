@@ -379,6 +379,14 @@ health_put_source(struct writer *w, const struct health *h,
 	samples < 0 ? writer_null(w) : writer_int128(w, samples);
 	writer_key(w, "lost");
 	measure_put_reasons(w, h->faults, h->n_faults, MEASURE_LOST, s->name);
+	if (measure_is_memory(s->name)) {
+		writer_key(w, "lost_bytes");
+		measure_put_reasons(w, h->faults, h->n_faults,
+		    MEASURE_LOST_BYTES, s->name);
+		writer_key(w, "lost_objects");
+		measure_put_reasons(w, h->faults, h->n_faults,
+		    MEASURE_LOST_OBJECTS, s->name);
+	}
 	writer_key(w, "broken");
 	measure_put_reasons(w, h->faults, h->n_faults, MEASURE_BROKEN,
 	    s->name);

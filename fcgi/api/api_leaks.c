@@ -13,6 +13,7 @@
 #include "fcgi/api/leaks.h"
 #include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/query/coverage.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/stack_list.h"
 #include "fcgi/server/context.h"
@@ -43,29 +44,16 @@ struct leaks_page {
 	int64_t sampling; /* bytes between two samples of a heap; 0: not told */
 	bool suspects;  /* may stacks be any? */
 	bool unseen;    /* is what grows missing in the heap profile? */
+	struct coverage_library library; /* whose heap is seen */
 	struct leaks empty; /* of the range's steps, and what began in them */
 };
 
-/* name{service="kv"MORE}, of an instance where one is asked for */
+/* Of an instance where one is asked for. */
 static const struct err *
 leaks_select(const struct leaks_page *p, const char *name, const char *more,
     struct selector **out)
 {
-	struct buf text = {0};
-	const struct err *e;
-
-	buf_printf(&text, "%s{service=\"", name);
-	measure_put_quoted(&text, p->service);
-	if (p->instance != NULL) {
-		buf_printf(&text, "\",instance=\"");
-		measure_put_quoted(&text, p->instance);
-	}
-	buf_printf(&text, "\"%s}", more);
-	buf_put_u8(&text, '\0');
-	e = text.failed ? err_nomem()
-	    : selector_parse((const char *)text.data, out);
-	buf_fini(&text);
-	return e;
+	return measure_selector(name, p->service, p->instance, more, out);
 }
 
 /* Requests by step, where the client says what counts them. */
@@ -90,22 +78,16 @@ leaks_read_load(const struct leaks_page *p, struct store *s, struct leaks *l)
 static const struct err *
 leaks_read_sampling(struct leaks_page *p, struct store *s)
 {
-	struct metric_series *m = NULL;
-	struct buf text = {0};
-	const struct err *e;
-	size_t n = 0;
+	struct metric_series *m;
+	size_t n;
+	const struct err *e = measure_once_of(s, TYPES_SAMPLING, p->service,
+	    "", (int64_t[2]){p->from_ns, p->until_ns}, &m, &n);
 
-	buf_printf(&text, TYPES_SAMPLING "{service=\"");
-	measure_put_quoted(&text, p->service);
-	buf_printf(&text, "\"}%c", '\0');
-	e = text.failed ? err_nomem() : measure_once(s,
-	    (const char *)text.data, p->from_ns, p->until_ns, &m, &n);
 	for (size_t i = 0; i < n; i++)
 		if (m[i].points[0].count > 0 &&
 		    m[i].points[0].max > p->sampling)
 			p->sampling = m[i].points[0].max;
 	metric_series_free(m, n);
-	buf_fini(&text);
 	return e;
 }
 
@@ -136,8 +118,8 @@ leaks_read_type(struct leaks_page *p, struct store *s, const char *type)
 static const struct err *
 leaks_read_resident(struct leaks_page *p, struct store *s)
 {
-	static const char *const kinds[] = {",memtype=\"anonymous\"",
-	    ",memtype=\"resident\""};
+	static const char *const kinds[] = {"memtype=\"anonymous\"",
+	    "memtype=\"resident\""};
 	const struct err *e = NULL;
 
 	for (int i = 0; i < 2 && e == NULL; i++) {
@@ -205,6 +187,36 @@ leaks_heap_misses(const struct leaks_page *p)
 	    resident.low > 2 * fmax(heap.high, 0);
 }
 
+/* Whose heap is seen, where the library tells it. */
+static const struct err *
+leaks_read_library(struct leaks_page *p, struct store *s)
+{
+	struct selector *selector;
+	const struct err *e = leaks_select(p, types_of_sample("space")->name,
+	    "", &selector);
+
+	if (e == NULL)
+		e = coverage_ask_library(s, selector, p->from_ns, p->until_ns,
+		    &p->library);
+	selector_free(selector);
+	return e;
+}
+
+/* Of an instance beside one that has the library nobody tells: its heap is not
+ * empty, it is not known. */
+static bool
+leaks_heap_is_nobodys(const struct leaks_page *p)
+{
+	const struct leaks *l = &p->stacks;
+
+	if (l->last == NULL || p->library.ours)
+		return false;
+	for (size_t i = 0; i < l->n_steps; i++)
+		if (l->has[i] && l->total[i] != 0)
+			return false;
+	return true;
+}
+
 static const struct err *
 leaks_find(struct leaks_page *p, struct store *s)
 {
@@ -223,8 +235,14 @@ leaks_find(struct leaks_page *p, struct store *s)
 	p->suspects = true;
 	if (e == NULL)
 		e = leaks_read_resident(p, s);
+	if (e == NULL)
+		e = leaks_read_library(p, s);
 	if (e != NULL || p->type != NULL)
 		return e;
+	if (leaks_heap_is_nobodys(p)) {
+		leaks_fini(&p->stacks);
+		p->stacks = p->empty;
+	}
 	p->unseen = p->stacks.last != NULL && leaks_heap_misses(p);
 	if (p->stacks.last != NULL && !p->unseen)
 		return NULL;
@@ -264,6 +282,8 @@ leaks_put_trend(struct writer *w, const struct leaks *l,
 		last = value[i];
 	}
 	writer_key_str(w, "state", trend_state_name(t->state));
+	writer_key_str(w, "why", known ? "" : leaks_why_unknown(l, k));
+	writer_key_int(w, "restarts", (int64_t)leaks_restarts(l, k));
 	leaks_put_real(w, "slope", known ? t->slope : NAN);
 	leaks_put_real(w, "slope_low", known ? t->low : NAN);
 	leaks_put_real(w, "slope_high", known ? t->high : NAN);
@@ -339,25 +359,15 @@ static const struct err *
 leaks_left(const struct leaks_page *p, struct store *s, size_t which,
     double *left)
 {
-	struct metric_series *m = NULL;
-	struct buf text = {0};
-	const struct err *e;
-	size_t n = 0;
+	struct metric_series *m;
+	size_t n;
+	const struct err *e = measure_once_of(s, leaks_ends[which].metric,
+	    leaks_ends[which].service ? p->service : NULL, "",
+	    (int64_t[2]){p->until_ns - 10 * p->slot_ns, p->until_ns}, &m, &n);
 
-	buf_printf(&text, "%s", leaks_ends[which].metric);
-	if (leaks_ends[which].service) {
-		buf_printf(&text, "{service=\"");
-		measure_put_quoted(&text, p->service);
-		buf_printf(&text, "\"}");
-	}
-	buf_put_u8(&text, '\0');
-	e = text.failed ? err_nomem() : measure_once(s,
-	    (const char *)text.data, p->until_ns - 10 * p->slot_ns,
-	    p->until_ns, &m, &n);
 	*left = n == 1 && m[0].points[0].count > 0
 	    ? (double)m[0].points[0].last : -1;
 	metric_series_free(m, n);
-	buf_fini(&text);
 	return e;
 }
 
@@ -448,6 +458,7 @@ leaks_answer(const struct leaks_page *p, struct store *s, struct writer *w)
 	writer_bool(w, heap);
 	writer_key(w, "unseen");
 	writer_bool(w, p->unseen);
+	coverage_put_library(w, &p->library);
 	writer_key(w, "sampling");
 	if (p->sampling > 0)
 		writer_int(w, p->sampling);

@@ -13,6 +13,7 @@
 
 #include "fcgi/api/pages.h"
 #include "fcgi/format/writer.h"
+#include "fcgi/query/coverage.h"
 #include "fcgi/query/measure.h"
 #include "fcgi/query/stack_list.h"
 #include "fcgi/server/context.h"
@@ -42,6 +43,9 @@ struct lifetimes {
 	uint64_t *hashes; /* of what is allocated */
 	struct map64 at[LIFETIMES_TYPES]; /* hash -> node; of ALLOCATED none */
 	int128 elsewhere; /* bytes that were allocated: nobody tells how long */
+	struct measure_faults faults; /* what of the allocations was lost, */
+	const char *why_lost;         /* if anything, else NULL */
+	struct coverage_library library;
 };
 
 /* What is known of one node of ALLOCATED, with all below it or alone. */
@@ -58,28 +62,18 @@ lifetimes_fini(struct lifetimes *l)
 		map64_fini(&l->at[t]);
 	}
 	free(l->hashes);
+	measure_faults_fini(&l->faults);
 }
 
 static const struct err *
 lifetimes_ask(struct store *s, int t, const struct lifetimes_who *who,
     const char *more, struct profile_query *q, struct profile **out)
 {
-	struct selector *selector = NULL;
-	struct buf text = {0};
-	const struct err *e;
+	struct selector *selector;
+	const struct err *e = measure_selector(types_of_life(
+	    lifetimes_of[t])->name, who->service, who->instance, more,
+	    &selector);
 
-	buf_printf(&text, "%s{service=\"", types_of_life(
-	    lifetimes_of[t])->name);
-	measure_put_quoted(&text, who->service);
-	if (who->instance != NULL) {
-		buf_printf(&text, "\",instance=\"");
-		measure_put_quoted(&text, who->instance);
-	}
-	buf_printf(&text, "\"%s}", more);
-	buf_put_u8(&text, '\0');
-	e = text.failed ? err_nomem()
-	    : selector_parse((const char *)text.data, &selector);
-	buf_fini(&text);
 	q->selector = selector;
 	if (e == NULL)
 		e = store_query_profile(s, q, out);
@@ -97,7 +91,7 @@ lifetimes_read_elsewhere(struct lifetimes *l, struct store *s,
 
 	if (l->of[SHORT]->slots == 0)
 		return NULL;
-	e = lifetimes_ask(s, ALLOCATED, who, ",process=\"\"", q, &p);
+	e = lifetimes_ask(s, ALLOCATED, who, "process=\"\"", q, &p);
 	if (e == NULL)
 		l->elsewhere = p->nodes[0].total;
 	profile_free(p);
@@ -122,13 +116,48 @@ lifetimes_index(struct lifetimes *l, int t)
 	return good ? NULL : err_nomem();
 }
 
+/* Of an instance beside one that has the library nobody tells: slots are the
+ * service's. */
+static void
+lifetimes_know_nothing(struct lifetimes *l)
+{
+	for (int t = 0; t < LIFETIMES_TYPES; t++)
+		l->of[t]->slots = 0;
+}
+
+/* What of that the library has lost, where it is its. */
+static const struct err *
+lifetimes_read_lost(struct lifetimes *l, struct store *s,
+    const struct lifetimes_who *who, const struct profile_query *q)
+{
+	const struct type *t = types_of_life(lifetimes_of[ALLOCATED]);
+	struct selector *selector;
+	const struct err *e = measure_selector(t->name, who->service,
+	    who->instance, "", &selector);
+
+	if (e == NULL)
+		e = coverage_ask_library(s, selector, q->from_ns, q->until_ns,
+		    &l->library);
+	if (e == NULL)
+		e = measure_faults(s, selector, q->from_ns, q->until_ns,
+		    &l->faults);
+	selector_free(selector);
+	if (!l->library.ours)
+		measure_faults_void(&l->faults);
+	if (!l->library.ours && l->of[ALLOCATED]->stacks == 0)
+		lifetimes_know_nothing(l);
+	l->why_lost = measure_why_lost(&l->faults, t,
+	    l->of[ALLOCATED]->stacks == 0);
+	return e;
+}
+
 static const struct err *
 lifetimes_read(struct lifetimes *l, struct store *s,
     const struct lifetimes_who *who, int64_t from_ns, int64_t until_ns)
 {
 	struct profile_query q = {.from_ns = from_ns, .until_ns = until_ns,
 	    .split = "pool"};
-	const char *ours = ",process!=\"\"";
+	const char *ours = "process!=\"\"";
 	const struct err *e = lifetimes_ask(s, SHORT, who, "", &q,
 	    &l->of[SHORT]);
 
@@ -140,7 +169,9 @@ lifetimes_read(struct lifetimes *l, struct store *s,
 		if (e == NULL)
 			e = lifetimes_index(l, t);
 	}
-	return e != NULL ? e : lifetimes_read_elsewhere(l, s, who, &q);
+	if (e == NULL)
+		e = lifetimes_read_elsewhere(l, s, who, &q);
+	return e != NULL ? e : lifetimes_read_lost(l, s, who, &q);
 }
 
 static struct lifetimes_row
@@ -244,13 +275,22 @@ lifetimes_answer(const struct lifetimes *l, struct store *s,
 		writer_str(w, who->instance);
 	else
 		writer_null(w);
-	writer_key_str(w, "state", p->slots > 0 ? "data" : "no data");
+	writer_key_str(w, "state", p->slots > 0 && (l->why_lost == NULL ||
+	    p->stacks > 0) ? "data" : "no data");
+	writer_key_str(w, "why", l->why_lost != NULL ? l->why_lost : "");
 	writer_key_seconds(w, "from", p->from_ns);
 	writer_key_seconds(w, "until", p->until_ns);
 	writer_key_int(w, "slots", (int64_t)p->slots);
 	writer_key_seconds(w, "seconds", p->seen_ns);
 	lifetimes_put_row(w, l, &all);
 	lifetimes_put(w, l, "elsewhere", SHORT, l->elsewhere);
+	measure_put_faults(w, &l->faults, types_of_life(
+	    lifetimes_of[ALLOCATED])->name, NULL);
+	if (l->why_lost != NULL) {
+		writer_key(w, "incomplete");
+		writer_bool(w, true);
+	}
+	coverage_put_library(w, &l->library);
 	e = lifetimes_put_rows(w, l, true, limit);
 	if (e == NULL)
 		e = lifetimes_put_rows(w, l, false, limit);

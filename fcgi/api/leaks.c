@@ -408,6 +408,35 @@ leaks_restarted(const struct leaks *l, const struct leak *k)
 }
 
 size_t
+leaks_restarts(const struct leaks *l, const struct leak *k)
+{
+	size_t n = 0;
+
+	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++)
+		n += leaks_falls(l, leaks_values(l, k), i);
+	return n;
+}
+
+const char *
+leaks_why_unknown(const struct leaks *l, const struct leak *k)
+{
+	size_t has = 0, loaded = 0;
+
+	for (size_t i = k != NULL ? l->anew : 0; i < l->n_steps; i++) {
+		has += l->has[i];
+		loaded += l->has[i] && !(l->loaded && isnan(l->load[i]));
+	}
+	if (has == 0)
+		return "no step has data";
+	if (has < TREND_POINTS_MIN)
+		return "fewer than 6 steps have data";
+	if (loaded < TREND_POINTS_MIN)
+		return "the requests of fewer than 6 steps are known";
+	return "the program was restarted more often than every 6 steps: no "
+	    "start of it has as many";
+}
+
+size_t
 leaks_since(const struct leaks *l, const struct leak *k)
 {
 	size_t i = leaks_restarted(l, k), after = leaks_next(l, i, 1);

@@ -87,6 +87,12 @@ void leaks_fini(struct leaks *l);
  * restarted; n_steps: in none. */
 size_t leaks_restarted(const struct leaks *l, const struct leak *k);
 
+/* In how many steps it was, of those that are judged. */
+size_t leaks_restarts(const struct leaks *l, const struct leak *k);
+
+/* Why nothing is said of the trend of either where that is unknown. */
+const char *leaks_why_unknown(const struct leaks *l, const struct leak *k);
+
 /* The first step of which the same is judged as what it is now. */
 size_t leaks_since(const struct leaks *l, const struct leak *k);
 

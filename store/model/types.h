@@ -29,6 +29,12 @@ enum type_source {
  * counted. */
 #define TYPES_SAMPLING "memlens_heap_sampling_bytes"
 
+/* Gauges of a service some of whose processes have our library (memlens run),
+ * by `library`, "yes" or "no", and maybe instance: how many processes, and what
+ * is resident in them. */
+#define TYPES_LIBRARY_PROCESSES "memlens_heap_processes"
+#define TYPES_LIBRARY_RESIDENT "memlens_heap_resident_bytes"
+
 /* What of an allocation's life a type counts. */
 enum type_life {
 	TYPE_LIFE_NONE,
@@ -51,6 +57,9 @@ struct type {
 	const char *alias; /* another of pprof's names, or NULL */
 	const char *units; /* that tell it where text has no name, or NULL */
 	enum type_life life;
+	bool library;      /* ours is our library's (memlens run): what that
+	                    * has lost is known in bytes and objects, and says
+	                    * nothing of what others give */
 	bool from_start;   /* programs tell it since they began: pulled, it is
 	                    * what is more than at the pull before */
 	bool timed;        /* text of it counts samples of 1 / rate s */

@@ -28,7 +28,11 @@
  *	with WAITS in the environment: cpu and, in the newer half, offcpu and
  *	thread_seconds_total of the service "mix" (fill_waits()), and lock,
  *	looked at, nothing seen; where WAITS is "lost", lock_holder, too, of
- *	which some was lost (fill_holders())
+ *	which some was lost (fill_holders()); where it is "restart", for how
+ *	long threads were watched (fill_watched())
+ *	with MEMORY in the environment: memory of "kept", which has our
+ *	library in one of two instances, of "pulled" and of "unseen", of
+ *	which some was lost (fill_memory())
  *	a sample lost of 100, what memlensd says of itself, facts
  *
  * The slots 41 to 50 before the end are missing, and so in each hundred.
@@ -315,6 +319,16 @@ fill_waits(struct batch *b, uint64_t slot, bool recorded)
 	fill_threshold(b, slot, "lock", 3000000);
 }
 
+/* The daemon began anew in the slot 20 before the end. */
+static void
+fill_watched(struct batch *b, uint64_t slot, uint64_t age)
+{
+	static const struct label source = {"source", "offcpu"};
+
+	fill_counter(b, slot, "memlens_profile_watched_seconds_total",
+	    "seconds", 9, &source, 1, (age == 20 ? 4 : 10) * NS_PER_S);
+}
+
 /* Nobody of "mix" was seen to hold a lock, and somebody of "held" was.  Lost
  * was, by tens of slots from the newest on: nothing; what of locks of "mix" had
  * no room; records of who held one; records of waits; another source's. */
@@ -349,6 +363,108 @@ fill_holders(struct batch *b, uint64_t slot, uint64_t age)
 		    0, rings[2], 2, 9);
 }
 
+/* What the library tells of a service in a slot, or its own heap profile. */
+static void
+fill_heap(struct batch *b, uint64_t slot, const char *name, bool library,
+    bool seen)
+{
+	static const struct {
+		const char *type, *unit;
+		enum series_kind kind;
+		int64_t n;
+	} of[] = {{"alloc_space", "bytes", SERIES_FLOW, 1000},
+	    {"alloc_objects", "count", SERIES_FLOW, 10},
+	    {"short_space", "bytes", SERIES_FLOW, 400},
+	    {"inuse_space", "bytes", SERIES_STOCK, 600},
+	    {"inuse_objects", "count", SERIES_STOCK, 6}};
+	struct label service = {"service", name};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct series_desc d = {of[i].kind, of[i].type, of[i].unit, 1,
+		    0, &service, 1};
+		uint32_t s = batch_series(b, &d);
+
+		if (!library && strcmp(of[i].type, "short_space") == 0)
+			continue;
+		batch_observe(b, s, slot, 1);
+		if (seen)
+			batch_add_profile(b, s, slot, stack_of(b, library
+			    ? "process" : "pool", name, "main;take"), of[i].n);
+	}
+}
+
+static void
+fill_library(struct batch *b, uint64_t slot, const char *instance,
+    const char *library, int64_t n)
+{
+	const struct label labels[] = {{"instance", instance},
+	    {"library", library}, {"service", "kept"}};
+
+	batch_add_gauge(b, series(b, SERIES_GAUGE, "memlens_heap_processes",
+	    "", 0, labels, 3), slot, (int64_t)slot * SLOT_NS, n);
+	batch_add_gauge(b, series(b, SERIES_GAUGE,
+	    "memlens_heap_resident_bytes", "bytes", 0, labels, 3), slot,
+	    (int64_t)slot * SLOT_NS, n * 100 * (instance[0] == 't' ? 3 : 1));
+}
+
+/* So many records, 1,000 bytes and 10 objects each; service NULL: the host's,
+ * of which those that are known to be a service's are a part. */
+static void
+fill_lost(struct batch *b, uint64_t slot, const char *service,
+    const char *source, const char *reason, int64_t n)
+{
+	static const char *const names[][3] = {
+	    {"memlens_profile_samples_lost_total",
+	    "memlens_profile_lost_bytes_total",
+	    "memlens_profile_lost_objects_total"},
+	    {"memlens_service_samples_lost_total",
+	    "memlens_service_lost_bytes_total",
+	    "memlens_service_lost_objects_total"}};
+	const struct label of[] = {{"reason", reason}, {"service", service},
+	    {"source", source}}, host[] = {{"reason", reason},
+	    {"source", source}};
+	int64_t each[] = {1, 1000, 10};
+
+	for (int i = 0; i < 3; i++)
+		fill_counter(b, slot, names[service != NULL][i],
+		    i == 1 ? "bytes" : "", 0, service != NULL ? of : host,
+		    2 + (service != NULL), n * each[i]);
+	if (service != NULL)
+		fill_lost(b, slot, NULL, source, reason, n);
+}
+
+/* Lost was, by tens of slots from the newest on: nothing; records of the ring;
+ * those of "kept" that had no room; objects in use, and a table that could not
+ * be read.  Of "unseen" nothing was seen. */
+static void
+fill_memory(struct batch *b, uint64_t slot, uint64_t age)
+{
+	static const struct label samples[] = {{"service", "kept"},
+	    {"source", "alloc_space"}}, unread[] = {{"reason",
+	    "table unread"}, {"service", "kept"}, {"source",
+	    "inuse_space"}};
+	uint64_t ten = (age - 1) / 10;
+
+	fill_heap(b, slot, "kept", true, true);
+	fill_heap(b, slot, "pulled", false, true);
+	fill_heap(b, slot, "unseen", true, false);
+	fill_counter(b, slot, "memlens_service_samples_total", "", 0, samples,
+	    2, 10);
+	fill_library(b, slot, "one", "yes", 1);
+	fill_library(b, slot, "one", "no", 0);
+	fill_library(b, slot, "two", "yes", 0);
+	fill_library(b, slot, "two", "no", 1);
+	if (ten == 1)
+		fill_lost(b, slot, NULL, "alloc_space", "ring full", 7);
+	if (ten == 2)
+		fill_lost(b, slot, "kept", "alloc_space", "held full", 5);
+	if (ten == 3)
+		fill_lost(b, slot, "kept", "inuse_space", "aggregate full", 3);
+	if (ten == 3)
+		fill_counter(b, slot, "memlens_service_samples_lost_total", "",
+		    0, unread, 3, 1);
+}
+
 static void
 fill_fact(struct batch *b, uint64_t slot, enum fact_kind kind,
     const char *subject, const char *text)
@@ -362,6 +478,8 @@ fill_facts(struct batch *b, uint64_t slot)
 {
 	fill_fact(b, slot, FACT_SOURCE, "cpu", "attached");
 	fill_fact(b, slot, FACT_SOURCE, "procfs", "attached");
+	if (getenv("MEMORY") != NULL)
+		fill_fact(b, slot, FACT_SOURCE, "alloc_space", "attached");
 	fill_fact(b, slot, FACT_SOURCE, "faults", "degraded: 1 of 64 is taken");
 	fill_fact(b, slot, FACT_SOURCE, "offcpu",
 	    "not attached: the kernel has no such tracepoint");
@@ -414,6 +532,11 @@ main(int argc, char **argv)
 				fill_waits(b, slot, slot >= last - slots / 2);
 			if (waits != NULL && strcmp(waits, "lost") == 0)
 				fill_holders(b, slot, last - slot);
+			if (waits != NULL && strcmp(waits, "restart") == 0 &&
+			    slot >= last - slots / 2)
+				fill_watched(b, slot, last - slot);
+			if (getenv("MEMORY") != NULL)
+				fill_memory(b, slot, last - slot);
 			fill_latency(b, slot);
 			if (slot == last - slots || slot % 64 == 0)
 				fill_facts(b, slot);

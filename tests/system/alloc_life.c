@@ -97,8 +97,8 @@ say_truth(const struct alloc_table *t)
 		bytes += llround(n * scale);
 		objects += llround(1024 * scale);
 	}
-	printf("true %lld %lld\n", bytes, objects);
-	fflush(stdout);
+	/* printf() would take a buffer that is not counted. */
+	dprintf(STDOUT_FILENO, "true %lld %lld\n", bytes, objects);
 }
 
 static void *

@@ -24,6 +24,15 @@ weigh(uint64_t bytes)
 	return objects_weigh(bytes, 1);
 }
 
+/* There is room for all. */
+static void
+loses(void *arg, const struct process *p, struct objects_weight w)
+{
+	(void)arg;
+	CHECK(p == NULL);
+	CHECK_INT(w.bytes, 0);
+}
+
 static uint32_t
 draw(uint32_t n)
 {
@@ -209,7 +218,7 @@ TEST(objects_are_those_of_the_model)
 			if (s.live > 0)
 				keep(&m, i);
 		}
-		CHECK_INT(objects_settle(m.o), 0);
+		objects_settle(m.o, loses, NULL);
 		compare(&m);
 	}
 	objects_stats(m.o, &stats);
@@ -236,7 +245,7 @@ TEST(stacks_without_objects_are_dropped)
 		CHECK(objects_placed(o, p, 16, weigh(100), i, 0));
 		objects_keep(o, 0, "");
 		objects_keep_frame(o, 0, &f);
-		CHECK_INT(objects_settle(o), 0);
+		objects_settle(o, loses, NULL);
 		CHECK(objects_kept_count(o) < 1100);
 	}
 	CHECK(objects_give(o, p, 0, 16));
@@ -254,7 +263,7 @@ TEST(objects_that_are_found)
 
 	CHECK(objects_found(o, p, 32, 1 << 20, false));
 	CHECK(objects_found(o, p, 32, 1 << 20, false));
-	CHECK_INT(objects_settle(o), 0);
+	objects_settle(o, loses, NULL);
 	k = objects_kept_get(o, 0);
 	CHECK_INT(objects_kept_count(o), 1);
 	CHECK(k.p == p && k.n == 1);
@@ -281,13 +290,13 @@ TEST(objects_that_were_lost)
 	CHECK(objects_placed(o, p, 16, objects_weigh(100, 2), 1, 0));
 	objects_keep(o, 0, "");
 	objects_keep_frame(o, 0, &f);
-	CHECK_INT(objects_settle(o), 0);
+	objects_settle(o, loses, NULL);
 	CHECK_INT(objects_kept_get(o, 0).sum.bytes,
 	    objects_weigh(100, 2).bytes);
 	CHECK(objects_take(o, p, 0, 48, weigh(300), 2));
 	CHECK(objects_found(o, p, 16, 100, true));
 	CHECK(objects_found(o, p, 32, 200, true));
-	CHECK_INT(objects_settle(o), 0);
+	objects_settle(o, loses, NULL);
 	CHECK_INT(objects_kept_count(o), 2);
 	CHECK_STR(objects_kept_frame(o, 0, 0).name, "f");
 	CHECK_INT(objects_kept_get(o, 0).sum.bytes, weigh(100).bytes);
@@ -350,6 +359,8 @@ TEST(a_late_sample_of_the_program_before_ends_nothing)
 /* Golden: n / (1 - exp(-n / 2^19)), by bc. */
 TEST(weights)
 {
+	int64_t many[3] = {0};
+
 	CHECK_INT(weigh(0).bytes, 0);
 	CHECK_INT(weigh(1).bytes, 524289);
 	CHECK_INT(weigh(524288).bytes, 829411);
@@ -359,6 +370,15 @@ TEST(weights)
 	CHECK_INT(weigh(UINT64_MAX).bytes, 0);
 	CHECK_INT(objects_whole(1535), 1);
 	CHECK_INT(objects_whole(1536), 2);
+	/* of many stacks: 10,000 times 1.49, 0.4 and 3 */
+	for (uint64_t i = 0; i < 10000; i++) {
+		many[0] += objects_drawn(1526, i);
+		many[1] += objects_drawn(410, i << 32 | 7);
+		many[2] += objects_drawn(3072, i);
+	}
+	CHECK(many[0] > 14900 - 150 && many[0] < 14900 + 150);
+	CHECK(many[1] > 4000 - 150 && many[1] < 4000 + 150);
+	CHECK_INT(many[2], 30000);
 }
 
 int

@@ -249,6 +249,29 @@ fill_beside(struct batch *b, int i)
 		fill_process(b, "beside", i, "1 5 main\t");
 }
 
+/* A leak in a program that is restarted in each of OFTEN slots: SLOTS are 48
+ * steps of 5, of which a start has fewer than 6 whole ones. */
+#define OFTEN 25
+
+static void
+fill_often(struct batch *b, int i)
+{
+	struct label service = {"service", "often"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	uint32_t series = batch_series(b, &use);
+	int age = i % OFTEN;
+	char text[64];
+
+	batch_add_profile(b, series, FIRST + (uint64_t)i, stack(b, "leaks"),
+	    LEAK * (age * age + 1));
+	batch_observe(b, series, FIRST + (uint64_t)i, 1);
+	snprintf(text, sizeof(text), "%d %lld db\t", 100 + i / OFTEN,
+	    (long long)((int64_t)FIRST + i - age) * SLOT_NS);
+	if (age == 0)
+		fill_process(b, "often", i, text);
+}
+
 /* One with a heap that stays, and memory beside it that it maps itself. */
 static void
 fill_unseen(struct batch *b, int i)
@@ -295,6 +318,7 @@ fill_slot(struct batch *b, int i)
 	fill_back(b, "back", i);
 	fill_beside(b, i);
 	fill_unseen(b, i);
+	fill_often(b, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
 	batch_observe(b, series, slot, 1);
@@ -599,6 +623,24 @@ TEST(nothing_is_said_of_nobody)
 	CHECK(number("/total/first") > 0);
 }
 
+/* What it says where it says nothing of the trend. */
+TEST(restarts_that_leave_too_little_are_why)
+{
+	ask("often", 0);
+	CHECK_STR(text("/total/state"), "unknown");
+	CHECK(strstr(text("/total/why"), "restarted more often than every 6 "
+	    "steps") != NULL);
+	CHECK(number("/total/restarts") > 5);
+	ask("often", SLOTS - 3);
+	CHECK_STR(text("/total/state"), "unknown");
+	CHECK_STR(text("/total/why"), "fewer than 6 steps have data");
+	ask("db", 0);
+	CHECK_STR(text("/total/why"), "");
+	CHECK(number("/total/restarts") == 0);
+	ask("nobody", 0);
+	CHECK_STR(text("/total/why"), "no step has data");
+}
+
 int
 main(void)
 {
@@ -607,6 +649,7 @@ main(void)
 	CHECK(mkdtemp(dir) != NULL);
 	fill();
 	RUN(the_leak_alone_is_a_suspect);
+	RUN(restarts_that_leave_too_little_are_why);
 	RUN(a_cache_that_fills_is_one_until_it_is_full);
 	RUN(memory_ends_when_it_does);
 	RUN(memory_ends_by_what_does_grow);

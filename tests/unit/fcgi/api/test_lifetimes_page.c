@@ -3,8 +3,10 @@
  * stack, and of one whose heap profile was pulled.
  */
 #include <json-c/json.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fcgi/api/pages.h"
@@ -70,6 +72,54 @@ static int64_t allocated(const struct known *k) { return k->allocated; }
 static int64_t brief(const struct known *k) { return k->brief; }
 static int64_t objects(const struct known *k) { return k->objects; }
 
+static int64_t
+nothing(const struct known *k)
+{
+	(void)k;
+	return 0;
+}
+
+static void
+put_counter(struct batch *b, const char *name, const char *unit, int i,
+    int64_t n)
+{
+	struct label labels[] = {{"reason", "ring full"},
+	    {"source", "alloc_space"}};
+	struct series_desc d = {SERIES_COUNTER, name, unit, 0, 0, labels, 2};
+
+	batch_add_counter(b, batch_series(b, &d), FIRST + (uint64_t)i,
+	    ((int64_t)FIRST + i) * SLOT_NS, n, n);
+}
+
+/* Records that nobody knows whose they are, in the last slot. */
+static void
+put_lost(struct batch *b, int i)
+{
+	if (i != SLOTS - 1)
+		return;
+	put_counter(b, "memlens_profile_samples_lost_total", "", i, 3);
+	put_counter(b, "memlens_profile_lost_bytes_total", "bytes", i, 3000);
+	put_counter(b, "memlens_profile_lost_objects_total", "", i, 30);
+}
+
+/* One of three processes, and a tenth of what is resident, have the library. */
+static void
+put_library(struct batch *b, int i, bool has)
+{
+	struct label labels[] = {{"library", has ? "yes" : "no"},
+	    {"service", "db"}};
+	struct series_desc d = {SERIES_GAUGE, "memlens_heap_processes", "", 0,
+	    0, labels, 2};
+	uint64_t slot = FIRST + (uint64_t)i;
+
+	batch_add_gauge(b, batch_series(b, &d), slot, (int64_t)slot * SLOT_NS,
+	    has ? 1 : 2);
+	d.name = "memlens_heap_resident_bytes";
+	d.unit = "bytes";
+	batch_add_gauge(b, batch_series(b, &d), slot, (int64_t)slot * SLOT_NS,
+	    has ? 1000 : 9000);
+}
+
 static void
 fill(void)
 {
@@ -90,6 +140,11 @@ fill(void)
 		put(b, "both", true, "alloc_objects", i, objects);
 		put(b, "both", false, "alloc_space", i, allocated);
 		put(b, "both", false, "alloc_objects", i, objects);
+		put(b, "seen", true, "alloc_space", i, nothing);
+		put(b, "seen", true, "short_space", i, nothing);
+		put_library(b, i, true);
+		put_library(b, i, false);
+		put_lost(b, i);
 		CHECK_OK(store_append(w, b));
 		batch_free(b);
 	}
@@ -197,6 +252,56 @@ TEST(what_nobody_knows_is_null)
 	CHECK(at("/allocated") == NULL);
 }
 
+static int64_t
+number(const char *path)
+{
+	return json_object_get_int64(at(path));
+}
+
+TEST(what_was_lost_is_said)
+{
+	ask("db", SLOTS - 1, "");
+	CHECK(at("/incomplete") == NULL);
+	CHECK_STR(json_object_get_string(at("/lost_bytes")), "{ }");
+	CHECK_STR(json_object_get_string(at("/why")), "");
+	ask("db", SLOTS, "");
+	CHECK_STR(json_object_get_string(at("/state")), "data");
+	CHECK_INT(number("/lost/ring full"), 3);
+	CHECK_INT(number("/lost_bytes/ring full"), 3000);
+	CHECK_INT(number("/lost_bytes_on_host/ring full"), 3000);
+	CHECK_INT(number("/lost_objects/ring full"), 30);
+	CHECK(json_object_get_boolean(at("/incomplete")));
+	CHECK(strstr(json_object_get_string(at("/why")), "may lack some") !=
+	    NULL);
+	/* nobody has counted who has the library, and somebody had */
+	ask("both", SLOTS, "");
+	CHECK_INT(number("/lost_bytes/ring full"), 3000);
+	/* which is nothing to who had not */
+	ask("pulled", SLOTS, "");
+	CHECK_STR(json_object_get_string(at("/lost")), "{ }");
+	CHECK_STR(json_object_get_string(at("/lost_bytes")), "{ }");
+	CHECK(at("/incomplete") == NULL);
+	/* of whom nothing was seen that may be all that there was */
+	ask("seen", SLOTS - 1, "");
+	CHECK_STR(json_object_get_string(at("/state")), "data");
+	ask("seen", SLOTS, "");
+	CHECK_STR(json_object_get_string(at("/state")), "no data");
+	CHECK(strstr(json_object_get_string(at("/why")), "nothing was seen") !=
+	    NULL);
+}
+
+TEST(who_is_not_observed_is_said)
+{
+	ask("db", SLOTS, "");
+	CHECK(fabs(json_object_get_double(at("/observed/processes")) -
+	    1.0 / 3) < 1e-9);
+	CHECK(json_object_get_double(at("/observed/resident")) == 0.1);
+	ask("both", SLOTS, "");
+	CHECK(at("/observed") == NULL);
+	ask("pulled", SLOTS, "");
+	CHECK(at("/observed") == NULL);
+}
+
 int
 main(void)
 {
@@ -206,6 +311,8 @@ main(void)
 	fill();
 	RUN(what_is_short_and_what_is_kept);
 	RUN(what_nobody_knows_is_null);
+	RUN(what_was_lost_is_said);
+	RUN(who_is_not_observed_is_said);
 	json_object_put(answer);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	CHECK_INT(system(command), 0);
