@@ -67,7 +67,7 @@ pss() {
 	echo $sum
 }
 daemon=$(cat "$RUN/pid/memlensd")
-symbols=$(pgrep -P "$daemon" | head -n 1)
+symbols=$(pgrep -P "$daemon") # of names, and of unwind rows
 declare -A pids_of=(
 	[memlensd]=$daemon
 	[memlens-symbols]=$symbols

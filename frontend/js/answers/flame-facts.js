@@ -6,6 +6,8 @@
   'use strict';
 
   const T = ns.flameTree, F = ns.format;
+  /* So small a part of a range unwatched is not worth a word. */
+  const WATCHED_NOTED = 0.005;
 
   /* What an amount of one period is in samples; null where that is not known:
    * of several periods, of bytes, of what was pushed without one. */
@@ -99,11 +101,50 @@
         (host && host[why] > 0 ? ' on the host' : ''));
   }
 
+  const sum = (of) => Object.values(of || {}).reduce((a, b) => a + b, 0);
+
+  /* What the lost samples of memory stand for, ', 3 MiB'; '' where none was.
+   * Those that are the whole host's may be others': it is the most that of
+   * this was lost. */
+  function lostAmount(m) {
+    const key = m.unit === 'count' ? 'lost_objects' : 'lost_bytes';
+    const lost = sum(m[key]), host = sum(m[key + '_on_host']);
+    return !(lost > 0) ? '' : ', ' + (host > 0 && m.faults === 'service'
+      ? 'at most ' : '') + ns.unit.text(lost, m.unit === 'count' ? 'count'
+      : 'bytes');
+  }
+
+  /* That not all of a service's processes have the library that tells of their
+   * memory; null where all have, or it is not the library's. */
+  function observedText(m) {
+    const { processes, resident } = m.observed || {};
+    if (typeof processes !== 'number' || processes >= 1)
+      return null;
+    return { text: 'observed: ' + (typeof resident === 'number'
+      ? F.percent(resident) + ' of its resident memory'
+      : F.percent(processes) + ' of its processes'),
+    why: F.percent(processes) + ' of the processes of this service have the ' +
+      'library that memlens run loads. What the others ask their allocator ' +
+      'for is not in what the library tells.' };
+  }
+
+  /* That threads were not watched in all of the slots, each so many seconds,
+   * that have data: the profiler began or ended in one; else null. */
+  function watchedText(m, slot) {
+    const of = m.slots * slot, seen = m.watched_seconds;
+    if (typeof seen !== 'number' || !(of - seen > of * WATCHED_NOTED))
+      return null;
+    return { text: 'threads watched for ' + ns.unit.text(seen, 'seconds') +
+      ' of ' + ns.unit.text(of, 'seconds'),
+    why: 'What threads waited for in the rest of these ' + F.count(m.slots) +
+      ' slots nobody has seen: the profiler was started or stopped in them.' };
+  }
+
   /* Stacks that lack callers, of the whole host where `whose` says so: their
    * samples count. */
   function brokenText(broken, whose) {
     const list = lostText(broken);
-    const n = Object.values(broken || {}).reduce((a, b) => a + b, 0);
+    const n = sum(broken);
     return list.length === 0 ? null : { text: F.count(n) +
       (n === 1 ? ' stack' : ' stacks') +
       (whose === 'service' ? '' : ' on the host') + ' not whole',
@@ -176,6 +217,7 @@
   }
 
   ns.flameFacts = { unitOf, samplesOf, frameSamples, countText, frameCount,
-    lostText, brokenText, coverageText, partialText, incompleteText, offShare,
+    lostText, lostAmount, observedText, watchedText, brokenText,
+    coverageText, partialText, incompleteText, offShare,
     thresholdText, partsText, emptyText, pathCode, pathFrame };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -30,6 +30,7 @@
         last, age: Number.isFinite(last) ? Math.max(0, now - last) : null,
         samples: s.samples === undefined ? null : s.samples,
         lost: s.lost || {}, lostTotal: sum(s.lost),
+        lostBytes: sum(s.lost_bytes), // of memory
         broken: s.broken || {}, brokenTotal: sum(s.broken) };
     });
   }

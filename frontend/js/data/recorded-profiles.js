@@ -63,7 +63,7 @@
   }
 
   /* Reasons that a service counts itself, where anybody does. */
-  const OWNED = ['held full', 'aggregate full', 'locks full'];
+  const OWNED = ['held full', 'aggregate full', 'locks full', 'table unread'];
 
   /*
    * lost, broken, faults of a range, as the API has them: the service's

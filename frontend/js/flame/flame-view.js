@@ -10,7 +10,8 @@
 
   const { h } = ns.dom;
   const T = ns.flameTree, F = ns.format;
-  const { unitOf, samplesOf, frameCount, lostText, brokenText, coverageText,
+  const { unitOf, samplesOf, frameCount, lostText, lostAmount, brokenText,
+    observedText, watchedText, coverageText,
     partialText, incompleteText, offShare, thresholdText, partsText, emptyText,
     pathCode, pathFrame } = ns.flameFacts;
 
@@ -217,12 +218,12 @@
       if (this.answer && (some || lost.length))
         this.facts.append(h('span', {
           class: lost.length ? 'lost lost-some' : 'lost',
-          text: lost.length ? 'lost: ' + lost.join(', ')
+          text: lost.length ? 'lost: ' + lost.join(', ') + lostAmount(m)
             : 'nothing lost' }));
-      const covers = some && coverageText(m);
-      if (covers)
-        this.facts.append(h('span', { class: 'lost', text: covers.text,
-          title: covers.why }));
+      const seen = some ? [coverageText(m), observedText(m),
+        watchedText(m, ns.mode.slot())].filter(Boolean) : [];
+      this.facts.append(...seen.map((part) => h('span', { class: 'lost',
+        text: part.text, title: part.why })));
       if (cut > 0)
         this.facts.append(h('span', { class: 'lost', title: CUT, text:
           'not drawn by function: ' + F.percent(cut / this.f.ticks) +

@@ -47,7 +47,8 @@
       h('td', { class: 'num', text: s.samples === null ? '–'
         : F.compact(s.samples) }),
       h('td', { class: s.lostTotal ? 'warn-text' : '',
-        text: reasons(s.lost) }),
+        text: reasons(s.lost) + (s.lostBytes > 0 ? ', ' +
+          F.bytes(s.lostBytes) : '') }),
       h('td', { text: counts ? reasons(counts, s.brokenTotal, s.samples)
         : '–' }));
   }

@@ -74,8 +74,13 @@
       out.push('MemLens began anew at ' + F.dateTime(a.anew) + ': what ' +
         'lived then is one stack since, [before MemLens started], and the ' +
         'others are judged from there on.');
-    const { restarted } = a.heap ? a.total : a.resident;
-    if (restarted) // older recordings do not tell
+    const { restarted, state, restarts } = a.heap ? a.total : a.resident;
+    if (restarted && state === 'unknown' && restarts)
+      out.push('Its program was restarted ' + (restarts === 1 ? 'once'
+        : F.count(restarts) + ' times') + ', the last time at ' +
+        F.dateTime(restarted) + ': no start of it has the 6 moments that it ' +
+        'takes to tell whether it grows.');
+    else if (restarted) // older recordings do not tell
       out.push('Its program was restarted at ' + F.dateTime(restarted) +
         ': what grows is judged since then, and by what the one before did.');
     out.push(...whole(a));
@@ -93,18 +98,28 @@
     if (a.with_load > 0)
       out.push(F.count(a.with_load) + (a.with_load === 1 ? ' follows'
         : ' follow') + ' the load: no suspects.');
+    const seen = a.heap && ns.flameFacts.observedText(a);
+    if (seen)
+      out.push('It is ' + seen.text.replace('observed: ', '') +
+        ' that is observed.');
     if (a.heap && a.sampling !== undefined) // older recordings
       out.push(sampled(a.sampling));
     return out.join(' ');
   }
+
+  /* Why nothing is said of what grows.  Of a narrower range steps are shorter,
+   * so that each start of the program has more. */
+  const tooFew = ({ why, restarts }) => (restarts > 0 && /restarted/.test(why)
+    ? 'Restarted too often to tell: between two restarts 6 moments are ' +
+      'needed. A narrower range may have them.'
+    : 'Too few moments to tell: 6 are needed. A wider range has more.');
 
   /* Why no suspect is listed.  Pure. */
   function none(a) {
     return a.by === 'no data' ? 'No data: neither a heap profile nor resident ' +
       'memory was recorded in this range.'
       : a.by === 'resident' ? 'Stacks are not known without a heap profile.'
-        : a.total.state === 'unknown' ? 'Too few moments to tell: 6 are ' +
-          'needed. A wider range has more.'
+        : a.total.state === 'unknown' ? tooFew(a.total)
           : a.anew ? 'No stack surely grows since MemLens began anew. ' +
             'For those before, choose a range that ends there.'
             : 'No stack grows in this range.';

@@ -16,17 +16,32 @@
   const share = (r) => (r.allocated > 0 ? F.percent(r.short / r.allocated)
     : '–');
 
+  /* What is missing in it: records that were lost, and processes that have no
+   * library.  Pure. */
+  function lacks(a) {
+    const lost = ns.flameFacts.lostText(a.lost, a.faults === 'service' &&
+      a.lost_on_host);
+    const seen = ns.flameFacts.observedText(a);
+    return (lost.length ? ' Lost, and in none of it: ' + lost.join(', ') +
+      ns.flameFacts.lostAmount({ ...a, unit: 'bytes' }) + '.' : '') +
+      (seen ? ` It is ${seen.text.replace('observed: ', '')} that is ` +
+        'observed.' : '');
+  }
+
   /* What is said of all together; '' where nothing is known.  Pure. */
   function words(a) {
+    if (a && a.incomplete && !(a.allocated > 0))
+      return 'Nothing was seen.' + lacks(a);
     if (!a || a.state !== 'data' || a.short === null)
       return '';
     if (!(a.allocated > 0))
-      return 'Nothing was allocated.';
+      return 'Nothing was allocated.' + lacks(a);
     return `${F.bytes(a.allocated / a.seconds)}/s allocated` +
       (a.objects > 0 ? `, ${F.bytes(a.allocated / a.objects)} an object` : '') +
       `; ${share(a)} of it did not outlive its slot, ${F.bytes(a.kept)} did.` +
       (a.elsewhere > 0 ? ' Beside that, profiles that were pulled or pushed ' +
-        `have ${F.bytes(a.elsewhere)}, whose lives are not known.` : '');
+        `have ${F.bytes(a.elsewhere)}, whose lives are not known.` : '') +
+      lacks(a);
   }
 
   const amounts = (r) => [F.bytes(r.allocated), share(r), F.bytes(r.kept),

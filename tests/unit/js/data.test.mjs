@@ -119,8 +119,11 @@ test('lost samples are summed over sources and reasons', () => {
   const j = M.health.judge(healthy({ sources: [
     { name: 'cpu', state: 'running', last: NOW - 7,
       lost: { map_full: 2, no_stack: 3 } },
-    { name: 'proc', state: 'running', lost: {} }] }), NOW);
+    { name: 'proc', state: 'running', lost: {} },
+    { name: 'heap', state: 'running', lost: {}, lost_bytes: { a: 5, b: 6 } }]
+  }), NOW);
   assert.equal(j.lost, 5);
+  assert.deepEqual(j.sources.map((s) => s.lostBytes), [0, 0, 11]);
   assert.equal(j.sources[0].age, 7);
   assert.equal(j.sources[1].age, null);
 });

@@ -278,6 +278,43 @@ test('what may lack some is said', () => {
     why: 'lost' }), { text: 'incomplete', why: 'lost' });
 });
 
+test('what lost samples of memory stand for is said in its unit', () => {
+  const { lostAmount } = M.flameFacts;
+  const m = { unit: 'bytes', faults: 'service', lost: { 'held full': 2 },
+    lost_bytes: { 'held full': 3 * 2 ** 20 }, lost_bytes_on_host: {},
+    lost_objects: { 'held full': 7 }, lost_objects_on_host: {} };
+  assert.match(lostAmount(m), /^, 3(\.0)? MiB$/);
+  assert.equal(lostAmount({ ...m, unit: 'count' }), ', 7');
+  assert.match(lostAmount({ ...m, lost_bytes_on_host: { 'ring full': 1 } }),
+    /^, at most 3(\.0)? MiB$/);
+  assert.match(lostAmount({ ...m, faults: 'host', lost_bytes_on_host: {
+    'ring full': 1 } }), /^, 3(\.0)? MiB$/);
+  assert.equal(lostAmount({ unit: 'bytes', lost: { malformed: 3 } }), '');
+  assert.equal(lostAmount({ unit: 'nanoseconds', lost: { malformed: 3 } }), '');
+});
+
+test('what of a service is not observed is said', () => {
+  const { observedText } = M.flameFacts;
+  assert.equal(observedText({ unit: 'bytes' }), null);
+  assert.equal(observedText({ observed: null }), null);
+  assert.equal(observedText({ observed: { processes: 1, resident: 1 } }), null);
+  const half = observedText({ observed: { processes: 0.5, resident: 0.25 } });
+  assert.match(half.text, /^observed: 25(\.0)? % of its resident memory$/);
+  assert.match(half.why, /^50(\.0)? % of the processes/);
+  assert.match(observedText({ observed: { processes: 0.5, resident: null } })
+    .text, /^observed: 50(\.0)? % of its processes$/);
+});
+
+test('where threads were not watched for all of the slots is said', () => {
+  const { watchedText } = M.flameFacts;
+  assert.equal(watchedText({ slots: 40 }, 10), null);
+  assert.equal(watchedText({ slots: 0, watched_seconds: null }, 10), null);
+  assert.equal(watchedText({ slots: 40, watched_seconds: 399.99 }, 10), null);
+  const part = watchedText({ slots: 40, watched_seconds: 345 }, 10);
+  assert.match(part.text, /^threads watched for 5(\.75 min| min 45 s) of 6/);
+  assert.match(part.why, /the rest of these 40 slots/);
+});
+
 test('what damage has taken is said', () => {
   const F = M.flameFacts;
   assert.equal(F.partialText([]), null);

@@ -136,6 +136,36 @@ test('what is said of lifetimes', () => {
   assert.equal(M.lifetimes.words(null), '');
 });
 
+test('what is lost of lifetimes, and who is not observed, is said', () => {
+  const a = { state: 'data', seconds: 10, elsewhere: 0, allocated: 2 ** 20,
+    short: 2 ** 19, kept: 2 ** 19, objects: 0, incomplete: true,
+    faults: 'service', lost: { 'ring full': 5 }, lost_on_host: {
+      'ring full': 5 }, lost_bytes: { 'ring full': 2 ** 21 },
+    lost_bytes_on_host: { 'ring full': 2 ** 21 }, observed: { processes: 0.5,
+      resident: 0.25 } };
+  assert.match(M.lifetimes.words(a), new RegExp('Lost, and in none of it: 5 ' +
+    'ring full on the host, at most 2(\\.0)? MiB\\. It is 25(\\.0)? % of its ' +
+    'resident memory that is observed\\.$'));
+  assert.match(M.lifetimes.words({ ...a, state: 'no data', allocated: 0 }),
+    /^Nothing was seen\. Lost, and in none of it: 5 ring full/);
+});
+
+test('a trend that restarts leave unknown says that it is by them', () => {
+  const trend = { state: 'unknown', slope: null, restarted: 1600000030,
+    restarts: 9, why: 'the program was restarted more often than every 6 ' +
+      'steps: no start of it has as many' };
+  const a = { by: 'inuse_space', heap: true, total: trend, resident: trend,
+    plateaus: 0, with_load: 0, memory_ends: null, suspects: [], observed: {
+      processes: 0.5, resident: 0.25 } };
+  assert.match(M.leaks.words(a), /was restarted 9 times, the last time at /);
+  assert.match(M.leaks.words(a), /no start of it has the 6 moments/);
+  assert.doesNotMatch(M.leaks.words(a), /is judged since then/);
+  assert.match(M.leaks.words(a), /25(\.0)? % of its resident memory that is/);
+  assert.match(M.leaks.none(a), /^Restarted too often to tell.*narrower/);
+  assert.match(M.leaks.none({ ...a, total: { ...trend, restarts: 0, why:
+    'fewer than 6 steps have data' } }), /wider range/);
+});
+
 test('of one instance all is asked of it', () => {
   const of = (...who) => Object.fromEntries(M.resident.queries(...who).map(
     (q) => [q.key, q.query]));
