@@ -411,14 +411,25 @@ services_name_instances(struct services *s)
 			services_instance(s, p, 0);
 }
 
-const struct err *
-services_sweep(struct services *s, int64_t now_ns)
+void
+services_watch(struct services *s, bool on)
 {
-	bool may_wait = now_ns / s->config->slot_ns == s->slot;
+	s->watched = on;
+	s->stirred = true;
+}
+
+void
+services_stir(struct services *s)
+{
+	s->stirred = true;
+}
+
+static const struct err *
+services_refresh_all(struct services *s, bool may_wait, int64_t now_ns)
+{
 	struct dirent *d;
 
-	s->slot = now_ns / s->config->slot_ns;
-	s->sweep++;
+	s->stirred = false;
 	rewinddir(s->proc);
 	for (;;) {
 		errno = 0;
@@ -428,8 +439,33 @@ services_sweep(struct services *s, int64_t now_ns)
 			services_refresh(s, atoi(d->d_name), may_wait,
 			    now_ns);
 	}
-	if (errno != 0)
-		return err_errno("/proc");
+	return errno == 0 ? NULL : err_errno("/proc");
+}
+
+static void
+services_refresh_known(struct services *s, int64_t now_ns)
+{
+	struct process *p = NULL;
+
+	while ((p = processes_next(s->table, p)) != NULL)
+		if (!p->gone && p->read->seen != s->sweep)
+			services_refresh(s, p->pid, true, now_ns);
+}
+
+const struct err *
+services_sweep(struct services *s, int64_t now_ns)
+{
+	bool may_wait = now_ns / s->config->slot_ns == s->slot;
+	const struct err *e = NULL;
+
+	s->slot = now_ns / s->config->slot_ns;
+	s->sweep++;
+	if (may_wait && s->watched && !s->stirred)
+		services_refresh_known(s, now_ns);
+	else
+		e = services_refresh_all(s, may_wait, now_ns);
+	if (e != NULL)
+		return e;
 	services_forget(s, now_ns);
 	services_name_instances(s);
 	return NULL;

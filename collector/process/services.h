@@ -113,6 +113,12 @@ struct process *services_look(struct services *s, int32_t pid);
  * anew those that have executed another program.  Call once a second. */
 const struct err *services_sweep(struct services *s, int64_t now_ns);
 
+/* Somebody is told when processes begin and end, and says so: but in the first
+ * sweep of a slot their list, which costs most of a sweep where nothing
+ * happens, is read only if any has since the last one. */
+void services_watch(struct services *s, bool on);
+void services_stir(struct services *s);
+
 /* Walks the living processes. */
 typedef void services_fn(void *arg, struct process *p);
 void services_each(struct services *s, services_fn *fn, void *arg);

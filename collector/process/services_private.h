@@ -29,6 +29,7 @@ struct services {
 	uint64_t sweep, next_serial;
 	int ancestors; /* that are being looked at for the sake of a child */
 	int64_t slot; /* of the last sweep */
+	bool watched, stirred; /* one may have begun or ended since then */
 	size_t fds, fds_max;
 	int64_t slot_ns;
 	int64_t boot_wall_ns; /* wall time at boot */

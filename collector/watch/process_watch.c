@@ -158,6 +158,7 @@ process_watch_new(struct process_watch **out,
 	if (e == NULL && rings)
 		watch_ends(c);
 	services_serve_origin(parts->services, watch_origin, c);
+	services_watch(parts->services, c->events != NULL);
 	return e;
 }
 
@@ -173,6 +174,7 @@ process_watch_free(struct process_watch *c)
 	if (c == NULL)
 		return;
 	services_serve_origin(c->parts.services, NULL, NULL);
+	services_watch(c->parts.services, false);
 	process_events_close(c->events);
 	if (c->timer >= 0)
 		close(c->timer);
@@ -268,6 +270,8 @@ process_watch_event(
 {
 	if (e->kind == PROCESS_LOST)
 		maps_lose(c->parts.maps, e->since_ns, e->time_ns);
+	if (e->kind == PROCESS_LOST || e->pid == e->tid)
+		services_stir(c->parts.services);
 	if (e->kind == PROCESS_LOST || e->kind == PROCESS_LOADED ||
 	    e->kind == PROCESS_UNLOADED)
 		watch_program(c, e);
