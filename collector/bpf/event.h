@@ -91,7 +91,8 @@ struct sample_event {
 	__u64 period;     /* that the sample stands for, in the type's unit */
 	__u8 memory;      /* enum event_memory */
 	__u8 of_object;   /* enum event_object */
-	__u8 zero[6];
+	__u8 kernel_cut;  /* the callers of the kernel's frames are missing */
+	__u8 zero[5];
 	union {
 		struct wait_event wait;
 		struct object_event object;

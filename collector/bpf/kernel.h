@@ -124,6 +124,20 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 } __attribute__((preserve_access_index));
 
+/* A row of the kernel's unwind tables. */
+struct orc_entry {
+	__s16 sp_offset, bp_offset;
+	unsigned int sp_reg : 4;
+	unsigned int bp_reg : 4;
+	unsigned int type : 3;
+} __attribute__((preserve_access_index));
+
+/* The same, until 6.3. */
+struct orc_entry___older {
+	unsigned int type : 2;
+	unsigned int end : 1;
+} __attribute__((preserve_access_index));
+
 struct thread_info {
 	__u32 status;
 } __attribute__((preserve_access_index));

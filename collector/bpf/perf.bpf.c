@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "collector/bpf/sample.bpf.h"
+#include "collector/bpf/orc.bpf.h"
 
 /* What one event counts for, in the type's unit. */
 const volatile __u64 event_unit = 1;
@@ -29,6 +30,7 @@ fill_kernel(struct sample_event *e, struct perf_context *ctx)
 	n = bpf_get_stack(ctx, e->frames, EVENT_MAX_KERNEL * sizeof(__u64), 0);
 	if (n > 0)
 		e->n_kernel = (n / sizeof(__u64)) & EVENT_MAX_KERNEL;
+	orc_mend(e, ctx);
 }
 
 /* The registers of user mode.  Volatile: the verifier allows no sum of the

@@ -88,6 +88,7 @@ fill_task(struct sample_event *e, struct unwind_thread *t,
 	e->offset = 0;
 	e->flags = task->flags & PF_KTHREAD ? EVENT_KTHREAD : 0;
 	e->n_kernel = 0;
+	e->kernel_cut = 0;
 	e->n_user = 0;
 	e->depth = 0;
 	e->memory = MEMORY_NOT;

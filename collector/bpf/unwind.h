@@ -30,6 +30,15 @@
 #ifndef COLLECTOR_UNWIND_H
 #define COLLECTOR_UNWIND_H
 
+/* Where the kernel has its own code and unwind tables, and in there the code
+ * that these know no way out of (orc.bpf.h); 0: not known. */
+struct unwind_orc {
+	__u64 text, text_end;
+	__u64 ips, ips_end, rows;
+	__u64 thunks;
+};
+#define UNWIND_THUNKS 512 /* bytes: 32 for each register */
+
 #define UNWIND_PROCESSES 4096 /* in the map */
 #define UNWIND_MAPPINGS 32768 /* of all processes together */
 #define UNWIND_TABLES 4096

@@ -14,8 +14,8 @@
  *	wait_sweep   for the daemon, which reads all threads as a slot ends
  *
  * A switch reads no clock: the scheduler has done so, a moment before, and it
- * remembers when each thread came (wait_clock.h).  So nothing need be written
- * down for the thread that comes.
+ * remembers when each thread came (wait_clock.bpf.h).  So nothing need be
+ * written down for the thread that comes.
  *
  * Memory for a thread is taken as it begins or is swept, never as it is
  * switched, where the scheduler's locks are held (wait_thread.bpf.h).

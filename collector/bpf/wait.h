@@ -32,6 +32,7 @@ enum wait_state {
 	WAIT_GONE = 15  /* the thread has ended */
 };
 #define WAIT_ROOM 16 /* a power of two */
+#define WAIT_NO_OFFSET (1LL << 62) /* between clocks: none was measured */
 
 /* Does a thread that waits so want nothing but work, time or a CPU?  Not one
  * that polls until another's signal, as a database's backends do for locks. */

@@ -12,7 +12,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "collector/bpf/wait_clock.h"
+#include "collector/bpf/wait.h"
 
 /* CLOCK_MONOTONIC less this clock: in force, and the least that was seen. */
 volatile __s64 wait_offset_ns SEC(".data.wait") = WAIT_NO_OFFSET;

@@ -421,13 +421,14 @@ static const struct err *
 engine_start(struct engine *s, char *blind, size_t size)
 {
 	const struct config *c = s->config;
-	const struct sampler_options options = {.kernel = c->kernel,
+	struct sampler_options options = {.kernel = c->kernel,
 	    .chunks = strcmp(c->unwinder, "eh_frame") == 0 ?
 	        engine_chunks(c) : 0};
 	const struct err *e = engine_open_parts(s);
 
 	if (e != NULL)
 		return e;
+	options.orc = symbols_orc(s->symbols);
 	engine_open_watch(s, blind, size);
 	if ((e = sampler_open(&s->sampler, &options, engine_event, s)) !=
 	    NULL || (e = engine_attach(s)) != NULL ||

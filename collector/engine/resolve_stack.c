@@ -337,13 +337,12 @@ resolve_samples(const struct sample_event *e)
 	return (e->flags & EVENT_WAIT) != 0 ? 1 : e->value;
 }
 
-/* A kernel stack of nothing but a leaf out of which the kernel does not find:
- * its callers are missing, whatever is below them. */
+/* The kernel's callers are missing, whatever is below them. */
 static size_t
 resolve_kernel_mark(struct engine *s, const struct sample_event *e,
     uint32_t *refs)
 {
-	if (e->n_kernel != 1 || !symbols_is_thunk(s->symbols, e->frames[0]))
+	if (!e->kernel_cut)
 		return 0;
 	s->profiles[e->type].now.broken[BROKEN_KERNEL] += resolve_samples(e);
 	refs[0] = resolve_named(s, FRAME_MARK,

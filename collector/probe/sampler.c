@@ -212,6 +212,7 @@ sampler_load(struct sampler *s, size_t type,
 	bpf->rodata->profile_type = (uint8_t)type;
 	bpf->rodata->kernel_stacks = s->options.kernel;
 	bpf->rodata->eh_frame = s->options.chunks > 0;
+	bpf->data_orc->kernel_orc = s->options.orc;
 	sampler_size_ring(s, bpf);
 	if (clock != NULL)
 		sampler_set_clock(bpf, clock);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "collector/bpf/event.h"
+#include "collector/bpf/unwind.h"
 
 struct err;
 struct allocs_options;
@@ -42,6 +43,7 @@ struct sampler_options {
 	bool kernel;    /* take kernel stacks too */
 	uint32_t chunks; /* of unwind rows, at most (bpf/unwind.h); 0: walk by
 	                  * frame pointers */
+	struct unwind_orc orc;
 };
 
 /* Loads nothing yet. */

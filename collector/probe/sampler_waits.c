@@ -16,7 +16,6 @@
 #include "wait.skel.h"
 #pragma GCC diagnostic pop
 
-#include "collector/bpf/wait_clock.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"

@@ -25,7 +25,6 @@
 
 #define FUNCTION_MAX (256u << 10)
 #define BPF_MAX (64u << 10)
-#define THUNKS 512 /* bytes: 32 for each register */
 #define SYMBOLS_MAX (2u << 20)
 #define MARK 32
 #define PAD "__pfx_" /* of a function's name, before it */
@@ -57,8 +56,8 @@ struct kallsyms {
 	struct mark *marks;
 	struct buf bytes;
 	size_t n;        /* symbols */
-	uint64_t scheduler, behind; /* its code; 0: not known */
-	uint64_t thunks; /* __x86_indirect_thunk_array; 0: there is none */
+	__u64 scheduler, behind; /* its code; 0: not known */
+	struct unwind_orc orc;
 	struct buf name; /* of the last look-up */
 };
 
@@ -114,6 +113,28 @@ reading_has(struct reading *r, uint64_t addr, const char **name)
 	return true;
 }
 
+/* Borders in the kernel that we need ourselves, functions or not. */
+static void
+kallsyms_note(struct kallsyms *k, uint64_t addr, const char *name)
+{
+	const struct {
+		const char *name;
+		__u64 *to;
+	} places[] = {{"__sched_text_start", &k->scheduler},
+	    {"__sched_text_end", &k->behind},
+	    {"__x86_indirect_thunk_array", &k->orc.thunks},
+	    {"__start_orc_unwind_ip", &k->orc.ips},
+	    {"__stop_orc_unwind_ip", &k->orc.ips_end},
+	    {"__start_orc_unwind", &k->orc.rows},
+	    {"_stext", &k->orc.text}, {"_etext", &k->orc.text_end}};
+
+	if (name[0] != '_')
+		return;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (strcmp(name, places[i].name) == 0)
+			*places[i].to = addr;
+}
+
 static bool
 kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
     const char *name, const char *module)
@@ -121,12 +142,6 @@ kallsyms_add(struct kallsyms *k, struct reading *r, uint64_t addr,
 	uint32_t m = *module == '\0' ? 0 : intern_put(&k->modules, module,
 	    strlen(module));
 
-	if (strcmp(name, "__sched_text_start") == 0)
-		k->scheduler = addr;
-	if (strcmp(name, "__sched_text_end") == 0)
-		k->behind = addr;
-	if (strcmp(name, "__x86_indirect_thunk_array") == 0)
-		k->thunks = addr;
 	if (r->n == SYMBOLS_MAX ||
 	    (*module == '\0' && reading_has(r, addr, &name)))
 		return true;
@@ -161,16 +176,21 @@ kallsyms_line(struct kallsyms *k, struct reading *r, char *line)
 	char *rest = line, *name, *module;
 	uint64_t addr = kallsyms_address(&rest);
 
-	if (addr == 0 || rest[0] != ' ' || rest[1] == '\0' ||
-	    strchr("tTwW", rest[1]) == NULL || rest[2] != ' ')
+	if (addr == 0 || rest[0] != ' ' || rest[1] == '\0' || rest[2] != ' ')
 		return true;
 	name = rest + 3;
 	module = name + strcspn(name, "\t\n ");
+	if (strchr("tTwWrRdD", rest[1]) == NULL)
+		return true;
 	if (*module != '\0') {
 		*module++ = '\0';
 		module += strspn(module, "\t ");
 		module[strcspn(module, "\n")] = '\0';
 	}
+	if (*module == '\0')
+		kallsyms_note(k, addr, name);
+	if (strchr("tTwW", rest[1]) == NULL)
+		return true;
 	return kallsyms_add(k, r, addr, name, module);
 }
 
@@ -375,8 +395,8 @@ kallsyms_is_scheduler(const struct kallsyms *k, uint64_t addr)
 	return addr >= k->scheduler && addr < k->behind;
 }
 
-bool
-kallsyms_is_thunk(const struct kallsyms *k, uint64_t addr)
+struct unwind_orc
+kallsyms_orc(const struct kallsyms *k)
 {
-	return k->thunks != 0 && addr - k->thunks < THUNKS;
+	return k->orc;
 }

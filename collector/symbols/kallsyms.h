@@ -5,10 +5,12 @@
 #ifndef COLLECTOR_KALLSYMS_H
 #define COLLECTOR_KALLSYMS_H
 
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/bpf/unwind.h"
 #include "store/model/series.h"
 
 struct err;
@@ -37,9 +39,8 @@ bool kallsyms_lookup(struct kallsyms *k, uint64_t addr,
 /* Is it code of the scheduler, in which every thread that waits is? */
 bool kallsyms_is_scheduler(const struct kallsyms *k, uint64_t addr);
 
-/* Is it of the code by which the kernel calls what a register points to?  It
- * puts another return address on the stack, and the kernel's unwinder does not
- * find out of it. */
-bool kallsyms_is_thunk(const struct kallsyms *k, uint64_t addr);
+/* Where its unwind tables are, and the code by which it calls what a register
+ * points to: what it does not tell is 0. */
+struct unwind_orc kallsyms_orc(const struct kallsyms *k);
 
 #endif

@@ -436,10 +436,11 @@ symbols_is_scheduler(const struct symbols *s, uint64_t addr)
 	return s->kallsyms != NULL && kallsyms_is_scheduler(s->kallsyms, addr);
 }
 
-bool
-symbols_is_thunk(const struct symbols *s, uint64_t addr)
+struct unwind_orc
+symbols_orc(const struct symbols *s)
 {
-	return s->kallsyms != NULL && kallsyms_is_thunk(s->kallsyms, addr);
+	return s->kallsyms != NULL ? kallsyms_orc(s->kallsyms) :
+	    (struct unwind_orc){0};
 }
 
 bool

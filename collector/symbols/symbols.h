@@ -125,8 +125,8 @@ void symbols_programs_missed(struct symbols *s);
 
 /* Is it code of the scheduler? */
 bool symbols_is_scheduler(const struct symbols *s, uint64_t addr);
-/* Is it code that the kernel does not find its way out of? */
-bool symbols_is_thunk(const struct symbols *s, uint64_t addr);
+/* Where the kernel's own unwind tables are, as it says: 0 else. */
+struct unwind_orc symbols_orc(const struct symbols *s);
 
 /* The reference of a frame that the caller knows. */
 uint32_t symbols_frame(struct symbols *s, const struct frame *frame);

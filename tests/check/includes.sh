@@ -35,7 +35,7 @@ collector/maps: collector/process collector/base store/base
 collector/procfs: collector/process collector/base store/batch store/model
 	store/base
 collector/elf: collector/bpf store/base
-collector/symbols: collector/elf collector/base store/model store/base
+collector/symbols: collector/elf collector/bpf collector/base store/model store/base
 collector/unwind: collector/symbols collector/maps collector/process collector/base
 	collector/elf collector/bpf store/base
 collector/probe: collector/unwind collector/bpf generated store/base

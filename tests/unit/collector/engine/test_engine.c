@@ -223,6 +223,7 @@ TEST(kernel_leaf_without_callers)
 	close(fd);
 	unlink(path);
 	e.n_kernel = 1;
+	e.kernel_cut = 1;
 	memmove(e.frames + 1, e.frames, 2 * sizeof(e.frames[0]));
 	e.frames[0] = 0xf8;
 	check_frames(t, &e, ";root_function;leaf_function;"

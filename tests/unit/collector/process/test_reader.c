@@ -2,11 +2,10 @@
  * Who shows a process's memory: nobody does of one that has ended, also where
  * its number is still there; who may not be looked at has some.
  */
-#include "collector/process/reader.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/process/reader.h"
 #include "tests/unit/collector/process/first_thread.h"
 #include "tests/unit/test.h"
 

@@ -170,21 +170,29 @@ TEST(missing)
 	CHECK(k == NULL);
 }
 
-/* Where it stands, which has no size in the kernel's list. */
-TEST(code_for_calls_by_a_register)
+/* Where its own unwind tables are, and code that these know no way out of. */
+TEST(tables_of_the_kernel)
 {
+	struct unwind_orc orc;
 	struct kallsyms *k = open_text("ffffffff82204bc0 T "
 	    "__x86_indirect_thunk_array\n"
 	    "ffffffff82204bc0 T __x86_indirect_thunk_rax\n"
-	    "ffffffff82300000 T other\n");
+	    "ffffffff82300000 T other\n"
+	    "ffffffff83000000 R __start_orc_unwind_ip\n"
+	    "ffffffff83000400 R __start_orc_unwind\n"
+	    "ffffffff83000400 R __stop_orc_unwind_ip\n"
+	    "ffffffffc0000000 r __start_orc_unwind\t[theirs]\n");
 
-	CHECK(kallsyms_is_thunk(k, 0xffffffff82204bc0));
-	CHECK(kallsyms_is_thunk(k, 0xffffffff82204db2));
-	CHECK(!kallsyms_is_thunk(k, 0xffffffff82204bbf));
-	CHECK(!kallsyms_is_thunk(k, 0xffffffff82204dc0));
+	orc = kallsyms_orc(k);
+	CHECK(orc.thunks == 0xffffffff82204bc0);
+	CHECK(orc.ips == 0xffffffff83000000);
+	CHECK(orc.ips_end == 0xffffffff83000400);
+	CHECK(orc.rows == 0xffffffff83000400);
+	CHECK_INT(kallsyms_count(k), 2);
 	kallsyms_close(k);
 	k = open_text("ffffffff82300000 T other\n");
-	CHECK(!kallsyms_is_thunk(k, 0));
+	orc = kallsyms_orc(k);
+	CHECK(orc.thunks == 0 && orc.rows == 0);
 	kallsyms_close(k);
 }
 
@@ -228,7 +236,7 @@ main(void)
 	RUN(many);
 	RUN(pads);
 	RUN(missing);
-	RUN(code_for_calls_by_a_register);
+	RUN(tables_of_the_kernel);
 	RUN(programs_that_are_loaded_later);
 	return test_done();
 }
