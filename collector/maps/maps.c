@@ -320,6 +320,12 @@ maps_executable(const struct maps *m, int32_t pid, int64_t since_ns)
 }
 
 void
+maps_round(struct maps *m)
+{
+	maps_changes_round(&m->changes);
+}
+
+void
 maps_cut(struct maps *m, const struct maps_change *change, const char *path)
 {
 	struct maps_process *p = maps_of(process_last(m->table, change->pid));

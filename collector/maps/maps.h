@@ -120,6 +120,9 @@ int maps_open(const struct maps *m, const struct maps_process *p,
 void maps_cut(struct maps *m, const struct maps_change *change,
     const char *path);
 
+/* All rings are about to be read (maps_changes_round()). */
+void maps_round(struct maps *m);
+
 /* What processes mapped behind since_ns, up to until_ns, may not have been
  * told. */
 void maps_lose(struct maps *m, int64_t since_ns, int64_t until_ns);

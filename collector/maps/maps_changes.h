@@ -17,6 +17,7 @@
 
 #define CHANGES_MAX 8192   /* remembered; some seconds' in a storm */
 #define CHANGES_BUCKETS 512
+#define CHANGES_CELLS 4096
 #define CHANGES_GAPS 8
 
 #define CHANGES_PATHS 512  /* remembered, of so many bytes with NUL */
@@ -46,9 +47,17 @@ struct changes_gap {
 /* All zero when empty. */
 struct maps_changes {
 	struct maps_change all[CHANGES_MAX]; /* a ring */
-	uint32_t older[CHANGES_MAX];         /* place + 1, in its bucket */
+	uint32_t older[CHANGES_MAX];         /* place + 1, in its bucket, */
+	uint32_t cell[CHANGES_MAX];          /* in this one: */
+	uint32_t same[CHANGES_MAX];          /* of the same range, */
+	uint32_t other[CHANGES_MAX];         /* and the next range's newest */
+	uint32_t round[CHANGES_MAX];
 	uint32_t newest[CHANGES_BUCKETS];    /* by pid; place + 1 */
+	uint32_t count[CHANGES_BUCKETS];     /* that are in the ring */
+	uint32_t latest[CHANGES_CELLS];      /* by place: see changes_cell() */
+	uint64_t sizes;                      /* of cells: a bit for each */
 	uint64_t n;                          /* since the beginning */
+	uint32_t rounds;
 	/* What went round the ring, by pid: none of it is younger. */
 	int64_t forgot_ns[CHANGES_BUCKETS];
 	struct changes_gap gaps[CHANGES_GAPS]; /* apart, oldest first */
@@ -56,7 +65,9 @@ struct maps_changes {
 	struct changes_path paths[CHANGES_PATHS]; /* by hash */
 };
 
-/* They come in any order: each CPU tells its own. */
+/* They come in any order, since each CPU tells its own; but what comes after
+ * this is younger than what came two calls before it. */
+void maps_changes_round(struct maps_changes *c);
 void maps_changes_add(struct maps_changes *c, const struct maps_change *m,
     const char *path);
 
@@ -73,9 +84,10 @@ bool maps_changes_miss(const struct maps_changes *c, int32_t pid,
 const char *maps_changes_path(const struct maps_changes *c,
     const struct maps_change *m);
 
-/* What was mapped last at an address before that moment; NULL: not told. */
+/* What was mapped last at an address before that moment; NULL: not told.
+ * *later: something was behind it. */
 const struct maps_change *maps_changes_at(const struct maps_changes *c,
-    int32_t pid, uint64_t addr, int64_t time_ns);
+    int32_t pid, uint64_t addr, int64_t time_ns, bool *later);
 
 /* Those of a process from since_ns on, about the newest first, until the
  * function says false. */
@@ -86,10 +98,5 @@ void maps_changes_each(const struct maps_changes *c, int32_t pid,
 /* Is that the same code at the same place?  Of a file, a part of it may have
  * been mapped anew since; memory without one must be the same range. */
 bool maps_change_is(const struct maps_change *m, const struct mapping *map);
-
-/* Was it this mapping that held the address at that moment?  True where
- * nothing speaks against it. */
-bool maps_changes_allow(const struct maps_changes *c, int32_t pid,
-    const struct mapping *map, uint64_t addr, int64_t time_ns);
 
 #endif

@@ -54,8 +54,9 @@ struct mapping *
 maps_then(struct maps *m, struct maps_process *p, uint64_t addr,
     int64_t time_ns, struct maps_process **then)
 {
+	bool later;
 	const struct maps_change *c = maps_changes_at(&m->changes, p->pid,
-	    addr, time_ns);
+	    addr, time_ns, &later);
 	struct mapping *map;
 
 	if (c == NULL || c->ino == 0 ||
@@ -73,14 +74,12 @@ maps_then(struct maps *m, struct maps_process *p, uint64_t addr,
 	return map != NULL ? map : then_add(m, p->then, c);
 }
 
-/* The last moment up to that one at which the mapping was there for sure;
- * INT64_MIN: there is none. */
+/* The last moment up to that one at which the mapping was there for sure, as
+ * a list or the last change says; INT64_MIN: there is none. */
 static int64_t
-maps_known_since(const struct maps *m, const struct maps_process *p,
-    const struct mapping *map, uint64_t addr, int64_t time_ns)
+maps_known_since(const struct maps_process *p, const struct mapping *map,
+    const struct maps_change *c, int64_t time_ns)
 {
-	const struct maps_change *c = maps_changes_at(&m->changes, p->pid,
-	    addr, time_ns);
 	int64_t told_ns = c != NULL ? c->time_ns : INT64_MIN;
 	int64_t seen_ns = map->seen_ns > time_ns ? INT64_MIN :
 	    p->list_ns > time_ns ? map->seen_ns : p->list_ns;
@@ -92,13 +91,16 @@ bool
 maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns)
 {
+	const struct maps_change *last;
 	int64_t known_ns;
+	bool later;
 
-	if (!maps_changes_allow(&m->changes, p->pid, map, addr, time_ns))
-		return false;
 	if (map->ino == 0)
-		return true;
-	known_ns = maps_known_since(m, p, map, addr, time_ns);
+		return true; /* it comes and goes in place */
+	last = maps_changes_at(&m->changes, p->pid, addr, time_ns, &later);
+	if (last != NULL ? !maps_change_is(last, map) : later)
+		return false;
+	known_ns = maps_known_since(p, map, last, time_ns);
 	/* A list that was read later says nothing where what changed since
 	 * then is not known. */
 	if (known_ns == INT64_MIN)

@@ -473,6 +473,7 @@ process_watch_drain(struct process_watch *c, int64_t now_ns)
 		return;
 	c->now_ns = now_ns;
 	c->drained_ns = clock_mono_ns();
+	maps_round(c->parts.maps);
 	c->fresh += process_events_drain(c->events);
 }
 

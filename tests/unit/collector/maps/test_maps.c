@@ -566,42 +566,72 @@ TEST(the_place_of_another)
 	rmdir(dir);
 }
 
-/* The ring goes round: against a plain list of the last changes. */
-TEST(changes_by_a_plain_list)
+static struct maps_change told[3 * CHANGES_MAX];
+
+/* A change of some size at some place, of one of so many processes. */
+static struct maps_change
+some_change(int64_t time_ns, int pids)
+{
+	static const uint64_t sizes[] = {0x1000, 0x10000, 0x11000, 0x200000,
+	    0x7f0000000};
+	uint64_t start = 0x400000 + (uint64_t)(random() % 64) * 0x8000;
+
+	return (struct maps_change){.pid = (int32_t)(random() % pids),
+	    .start = start, .end = start + sizes[random() % 5],
+	    .ino = (uint64_t)time_ns + 1000, .time_ns = time_ns};
+}
+
+/* What a plain list of the last n changes says. */
+static const struct maps_change *
+plain_at(size_t n, int32_t pid, uint64_t addr, int64_t at, bool *later)
+{
+	const struct maps_change *last = NULL, *m = &told[n];
+
+	*later = false;
+	while (m-- > told && &told[n] - m <= CHANGES_MAX) {
+		if (m->pid != pid || addr < m->start || addr >= m->end)
+			continue;
+		if (m->time_ns > at)
+			*later = true;
+		else if (last == NULL || m->time_ns > last->time_ns)
+			last = m;
+	}
+	return last;
+}
+
+/* The ring goes round: against a plain list of the last changes.  `skew`: by
+ * so much they are out of order within a round and with the one before it. */
+static void
+check_plain_list(int pids, size_t round, int64_t skew)
 {
 	struct maps_changes *c = calloc(1, sizeof(*c));
-	static struct maps_change all[3 * CHANGES_MAX];
-	size_t n = sizeof(all) / sizeof(all[0]);
+	const struct maps_change *want, *is;
+	bool later, is_later;
 
-	srandom(1);
-	for (size_t i = 0; c != NULL && i < n; i++) {
-		struct mapping map = {.start = 0x1000, .end = 0x2000,
-		    .ino = 1 + (uint64_t)(random() % 2)};
-		int32_t pid = (int32_t)(random() % 700);
-		const struct maps_change *last = NULL;
-		bool later = false, want;
-		int64_t at = (int64_t)i - random() % 1500;
-		size_t k = i + 1;
+	for (size_t i = 0; c != NULL && i < 3 * CHANGES_MAX; i++) {
+		struct maps_change probe = some_change(0, pids);
+		int64_t at = 2 * (int64_t)i - random() % 3000;
 
-		/* Each CPU's own come in order. */
-		all[i] = (struct maps_change){.pid = pid, .start = 0x1000,
-		    .end = 0x2000, .ino = 1 + (uint64_t)(random() % 2),
-		    .time_ns = (int64_t)i - random() % 300};
-		maps_changes_add(c, &all[i], NULL);
-		for (; k > 0 && i + 1 - k < CHANGES_MAX; k--) {
-			const struct maps_change *m = &all[k - 1];
-
-			if (m->pid == pid && m->time_ns > at)
-				later = true;
-			else if (m->pid == pid && (last == NULL ||
-			    m->time_ns > last->time_ns))
-				last = m;
-		}
-		want = last != NULL ? last->ino == map.ino : !later;
-		if (maps_changes_allow(c, pid, &map, 0x1800, at) != want)
+		told[i] = some_change(2 * (int64_t)i - random() % skew, pids);
+		if (i % round == 0)
+			maps_changes_round(c);
+		maps_changes_add(c, &told[i], NULL);
+		want = plain_at(i + 1, probe.pid, probe.start, at, &later);
+		is = maps_changes_at(c, probe.pid, probe.start, at, &is_later);
+		if ((is == NULL) != (want == NULL) || later != is_later ||
+		    (is != NULL && is->time_ns != want->time_ns))
 			test_bad++;
 	}
 	free(c);
+}
+
+TEST(changes_by_a_plain_list)
+{
+	srandom(1);
+	check_plain_list(700, 300, 600);
+	check_plain_list(2, 300, 600);
+	check_plain_list(1, 3 * CHANGES_MAX, 600);
+	check_plain_list(3, 10, 20);
 }
 
 TEST(many_processes)
