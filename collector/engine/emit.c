@@ -291,21 +291,32 @@ emit_entry_node(struct engine *s, struct batch *b,
 	return emit_labels_node(b, &g);
 }
 
-/* A stack that is not whole begins with its reason's mark. */
+/* Why a stack is not whole: what the mark next to its root says. */
+static enum broken
+emit_broken(const struct engine *s, const struct aggregate_stack *stack)
+{
+	enum broken why = BROKEN_NOT;
+	struct frame f;
+	uint32_t n;
+
+	for (n = 0; n < stack->n && why == BROKEN_NOT; n++) {
+		if ((stack->frames[n] & SYMBOLS_UNRESOLVED) != 0)
+			continue;
+		f = symbols_get(s->symbols, stack->frames[n]);
+		if (f.kind == FRAME_MARK)
+			why = broken_of_mark(f.name);
+	}
+	return why;
+}
+
 static void
 emit_count_stack(struct engine *s, const struct group_place *place,
     const struct aggregate_stack *stack)
 {
 	struct service_counts *c = service_faults_of(
 	    s->profiles[place->type].faults, place->service);
-	enum broken why = BROKEN_NOT;
-	struct frame root;
+	enum broken why = emit_broken(s, stack);
 
-	if (stack->n > 0 && (stack->frames[0] & SYMBOLS_UNRESOLVED) == 0) {
-		root = symbols_get(s->symbols, stack->frames[0]);
-		if (root.kind == FRAME_MARK)
-			why = broken_of_mark(root.name);
-	}
 	c->samples += stack->samples;
 	if (why != BROKEN_NOT)
 		c->broken[why] += stack->samples;

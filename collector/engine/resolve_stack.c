@@ -337,17 +337,22 @@ resolve_samples(const struct sample_event *e)
 	return (e->flags & EVENT_WAIT) != 0 ? 1 : e->value;
 }
 
-/* The kernel's callers are missing, whatever is below them. */
-static size_t
-resolve_kernel_mark(struct engine *s, const struct sample_event *e,
-    uint32_t *refs)
+/* A stack may lack the kernel's callers besides: it counts once, by the mark
+ * that is next to its root, so that reasons add up to stacks. */
+static void
+resolve_count_broken(struct engine *s, const struct sample_event *e,
+    enum broken why)
 {
-	if (!e->kernel_cut)
-		return 0;
-	s->profiles[e->type].now.broken[BROKEN_KERNEL] += resolve_samples(e);
-	refs[0] = resolve_named(s, FRAME_MARK,
-	    broken_reasons[BROKEN_KERNEL].mark);
-	return 1;
+	if (why == BROKEN_NOT && e->kernel_cut)
+		why = BROKEN_KERNEL;
+	if (why != BROKEN_NOT)
+		s->profiles[e->type].now.broken[why] += resolve_samples(e);
+}
+
+static uint32_t
+resolve_mark(struct engine *s, enum broken why)
+{
+	return resolve_named(s, FRAME_MARK, broken_reasons[why].mark);
 }
 
 size_t
@@ -364,15 +369,13 @@ resolve_stack(struct engine *s, const struct sample_event *e,
 		n_user = resolve_user_frames(s, e, who, user, &end);
 	why = resolve_judge(s, e, known, &end, n_user);
 	*whole = why == BROKEN_NOT && (e->flags & EVENT_EH_FRAME) != 0;
-	if (why != BROKEN_NOT) {
-		s->profiles[e->type].now.broken[why] +=
-		    resolve_samples(e);
-		refs[n++] =
-		    resolve_named(s, FRAME_MARK, broken_reasons[why].mark);
-	}
+	resolve_count_broken(s, e, why);
+	if (why != BROKEN_NOT)
+		refs[n++] = resolve_mark(s, why);
 	while (n_user > 0)
 		refs[n++] = user[--n_user];
 	*users = n;
-	n += resolve_kernel_mark(s, e, refs + n);
+	if (e->kernel_cut)
+		refs[n++] = resolve_mark(s, BROKEN_KERNEL);
 	return n + resolve_kernel_frames(s, e, refs + n);
 }

@@ -210,6 +210,15 @@ check_frames(struct bench *t, const struct sample_event *e, const char *want)
 	batch_free(b);
 }
 
+/* For the host, and for the service. */
+static void
+check_broken(struct bench *t, enum broken why, int64_t want)
+{
+	CHECK_INT(t->s.profiles[0].now.broken[why], want);
+	CHECK_INT(service_faults_of(t->s.profiles[0].faults, t->service)->
+	    broken[why], want);
+}
+
 TEST(kernel_leaf_without_callers)
 {
 	struct bench *t = bench_new();
@@ -228,6 +237,13 @@ TEST(kernel_leaf_without_callers)
 	e.frames[0] = 0xf8;
 	check_frames(t, &e, ";root_function;leaf_function;"
 	    "[no kernel callers];__x86_indirect_thunk_array");
+	check_broken(t, BROKEN_KERNEL, 1);
+	e.flags = EVENT_EH_FRAME; /* it lacks others, too: counted once */
+	e.error = BROKEN_NO_ROW;
+	check_frames(t, &e, ";[no unwind row];root_function;leaf_function;"
+	    "[no kernel callers];__x86_indirect_thunk_array");
+	check_broken(t, BROKEN_NO_ROW, 1);
+	check_broken(t, BROKEN_KERNEL, 1);
 	bench_free(t);
 }
 
