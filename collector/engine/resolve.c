@@ -23,46 +23,16 @@
 #include "store/base/text.h"
 
 #define YOUNG_NS (300 * NS_PER_MS)
-#define SHARED_NS (60 * NS_PER_S)     /* threads' names are read again, */
-#define SHARED_MIN_NS (10 * NS_PER_S) /* sooner when there are others */
 
-/* Does the first thread share the process's name with another one?  It is read
- * for a whole stack alone: for others, what was read. */
+/* Threads that were never named carry the name of the first one.  That one's
+ * own is always its name, and how many others there are changes nothing: so a
+ * thread is of one pool from its first slot on. */
 static bool
-resolve_first_shares(struct engine *s, struct process *p, bool whole)
+resolve_is_unnamed(const struct sample_event *e, const char *comm,
+    const char *process)
 {
-	int64_t since_ns = s->now_ns - p->read->shared_ns;
-
-	if (p->gone || !whole)
-		return p->read->shared;
-	if (p->read->stat.threads < 2)
-		return false;
-	if (p->read->shared_ns == 0 || since_ns > SHARED_NS ||
-	    (p->read->stat.threads != p->read->shared_threads &&
-	    since_ns > SHARED_MIN_NS)) {
-		p->read->shared = thread_pool_shared("/proc",
-		    p->pid, p->read->comm);
-		p->read->shared_threads = p->read->stat.threads;
-		p->read->shared_ns = s->now_ns;
-	}
-	return p->read->shared;
-}
-
-/* Threads that were never named carry the process's name, which is that of the
- * first one: any other one shares it. */
-static bool
-resolve_is_unnamed(struct engine *s, const struct sample_event *e,
-    struct process *p, bool whole)
-{
-	if (p == NULL || (e->flags & EVENT_KTHREAD) != 0 ||
-	    strncmp(e->comm, p->read->comm, EVENT_COMM - 1) != 0)
-		return false;
-	if (e->pid == e->tid)
-		return resolve_first_shares(s, p, whole);
-	p->read->shared = true;
-	p->read->shared_threads = p->read->stat.threads;
-	p->read->shared_ns = s->now_ns;
-	return true;
+	return e->tid != e->pid && (e->flags & EVENT_KTHREAD) == 0 &&
+	    strcmp(comm, process) == 0;
 }
 
 static struct thread_key
@@ -114,16 +84,19 @@ resolve_group(struct engine *s, const struct sample_event *e,
 	const char *entry;
 
 	snprintf(comm, sizeof(comm), "%.*s", EVENT_COMM, e->comm);
+	text_clean(comm);
 	aggregate_fold_digits(pool, sizeof(pool), comm);
 	snprintf(process, sizeof(process), "%s", who->comm);
 	text_clean(process);
 	if ((e->flags & EVENT_KTHREAD) != 0) {
 		memcpy(process, pool, sizeof(process));
 		g.pool = "";
-	} else if (resolve_is_unnamed(s, e, who->p, whole)) {
-		g.by_entry = whole;
+	} else if (resolve_is_unnamed(e, comm, process)) {
+		/* Of a process that nobody looked at, the sample itself says
+		 * how it is called: that tells nothing of its threads. */
+		g.by_entry = whole && who->p != NULL;
 		entry = thread_entry_of(s->entries, &key);
-		if (!whole && entry[0] != '\0')
+		if (!g.by_entry && entry[0] != '\0')
 			g.pool = entry;
 	}
 	return aggregate_group(s->aggregate, &g);

@@ -78,11 +78,6 @@ struct process_read {
 	uint64_t seen;        /* the last sweep that found it */
 	int fd;               /* its /proc/PID/stat, or -1 */
 	struct pidstat stat;  /* as of the last sweep */
-	/* The CPU profiler's: do several threads carry the process's name, and
-	 * of how many threads was that read, when? */
-	bool shared;
-	uint64_t shared_threads;
-	int64_t shared_ns; /* monotonic; 0: not read yet */
 	/* procfs_allocator.c's: of which image it is, and how often that was
 	 * read. */
 	uint8_t allocator, allocator_tries;

@@ -1,52 +1,13 @@
 /*
- * Names of threads, and tables of what every thread begins with.
+ * Tables of what every thread begins with.
  */
 #include "collector/process/thread_pool.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "collector/base/readfile.h"
 #include "store/base/text.h"
-
-/* Reads one thread's name; false when it has ended. */
-static bool
-thread_name(int dir, const char *tid, char *out, size_t size)
-{
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/comm", tid);
-	return readfile_at(dir, path, out, size) > 0;
-}
-
-bool
-thread_pool_shared(const char *proc, int32_t pid, const char *process)
-{
-	char path[256], name[64];
-	struct dirent *d;
-	int n = 0, seen = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/%" PRId32 "/task", proc, pid);
-	dir = opendir(path);
-	if (dir == NULL)
-		return false;
-	while (n < 2 && seen < THREAD_POOL_MAX && (d = readdir(dir)) != NULL) {
-		if (d->d_name[0] == '.' ||
-		    !thread_name(dirfd(dir), d->d_name, name, sizeof(name)))
-			continue;
-		seen++;
-		name[strcspn(name, "\n")] = '\0';
-		n += strcmp(name, process) == 0;
-	}
-	closedir(dir);
-	return n == 2;
-}
 
 /* Libraries that begin threads. */
 static const char *const modules[] = {"libc.so", "libc-2.", "ld-linux",

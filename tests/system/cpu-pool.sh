@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threads that nobody named are told apart by the function that they began
-# with, although others have names of their own.
+# The first thread is its name; others that nobody named are told apart by the
+# function that they began with, although others have names of their own.
 . "$(dirname "$0")/lib/cpu.sh"
 out=$dir/out
 cat >"$dir/pool.cc" <<'END'
@@ -68,8 +68,8 @@ in_pools() { # SERVICE POOL... : a few samples in each
 	done
 }
 # Until tables are made and names are known, the process's name stands in:
-# whole PATTERN : samples of whole stacks that match, in slots behind those in
-# which each of its pools was seen first
+# whole PATTERN : samples of whole stacks that match, but of the first thread,
+# in slots behind those in which each of its pools was seen first
 whole() {
 	grep -F " $plain {" "$out" | awk -v p="$1" -v plain="$plain" '
 		/^stack / && (at = index($0, "pool=")) > 0 {
@@ -80,28 +80,35 @@ whole() {
 				pools++
 				known = $2
 			}
-			if (pools >= 4 && $2 > known && $0 ~ p &&
-			    /};(_start|__clone3?);.*spin/)
+			if (pools >= 3 && $2 > known && $0 ~ p &&
+			    /};(__)?clone3?;.*spin/)
 				n += $NF
 		}
 		END { print n + 0 }'
 }
 all_seen() {
-	in_pools $plain main flush_log Store::Compact 'main::{lambda()#1}' &&
-		in_pools $named 'flusher-*' main Store::Compact \
+	in_pools $plain $plain flush_log Store::Compact \
+		'main::{lambda()#1}' &&
+		in_pools $named 'flusher-*' $named Store::Compact \
 			'main::{lambda()#1}' && [ "$(whole .)" -ge 20 ]
 }
 sample_until all_seen -s 1000
-for name in main flush_log Store::Compact 'main::{lambda()#1}'; do
+for name in $plain flush_log Store::Compact 'main::{lambda()#1}'; do
 	n=$(pool $plain "$name")
 	expect "a pool $name" "$n samples" "$n" -ge 3
 done
 rest=$(whole "pool=$plain,") all=$(whole .)
 expect "whole stacks are in no other" "$rest samples of $all" \
 	"$rest" = 0 -a "$all" -ge 20
+for name in $plain $named; do
+	n=$(samples "$out" "process=$name[,}].*;main;.*spin")
+	m=$(samples "$out" "pool=$name,process=$name[,}].*;main;.*spin")
+	expect "the first thread is $name in each slot" "$m of $n" \
+		"$m" = "$n" -a "$n" -ge 5
+done
 n=$(pool $named 'flusher-*')
 expect "a thread's own name counts" "$n samples" "$n" -ge 3
-for name in main Store::Compact 'main::{lambda()#1}'; do
+for name in $named Store::Compact 'main::{lambda()#1}'; do
 	n=$(pool $named "$name")
 	expect "and changes nothing for $name" "$n samples" "$n" -ge 3
 done

@@ -191,6 +191,74 @@ TEST(so_are_those_of_one_that_ends_in_the_slot)
 	pools_free(t);
 }
 
+/* What a thread has waited for locks in a slot, as its pool has it, besides a
+ * sample of it. */
+static void
+check_slot(struct bench *t, uint32_t tid, int slot, const char *pool)
+{
+	int64_t end_ns = END + slot * LENGTH;
+	struct wait_sums sums = sums_of(100000 * (slot + 1),
+	    50000 * (slot + 1));
+
+	runs(t, tid);
+	is_swept(t, tid, NULL, end_ns, &sums);
+	close_slot(t);
+	CHECK_INT(lock_ns(t, pool), 50000);
+	begin_next(t);
+}
+
+/* As redis: it begins alone, and its libraries' threads have its name for
+ * good, or until they have given themselves another one. */
+TEST(the_first_thread_is_its_name_in_every_slot)
+{
+	struct bench *t = pools_new();
+	uint32_t first = (uint32_t)getpid();
+
+	check_slot(t, first, 0, "test_pools");
+	services_process(t->services, getpid(), 0)->read->stat.threads = 2;
+	runs(t, 2);
+	check_slot(t, first, 1, "test_pools");
+	check_slot(t, first, 2, "test_pools");
+	pools_free(t);
+}
+
+TEST(another_one_is_told_by_its_function_in_every_slot)
+{
+	struct bench *t = pools_new();
+
+	for (int slot = 0; slot < 3; slot++)
+		check_slot(t, 2, slot, "root_function");
+	pools_free(t);
+}
+
+/* Of what is no text the process's name has none. */
+TEST(names_are_compared_as_they_are_shown)
+{
+	struct bench *t = pools_new();
+	struct process *p = services_process(t->services, getpid(), 0);
+	struct sample_event e = event_of(t, 2, "odd\xff");
+
+	snprintf(p->read->comm, sizeof(p->read->comm), "odd?");
+	e.flags = EVENT_EH_FRAME;
+	resolve_event(&t->s, &e, sizeof(e));
+	CHECK(aggregate_get_group(t->s.aggregate, 0).by_entry);
+	pools_free(t);
+}
+
+TEST(of_a_process_that_nobody_looked_at_names_tell_nothing)
+{
+	struct bench *t = pools_new();
+	struct sample_event e = event_of(t, 2, "worker-1");
+
+	e.pid = 0x7ffffff0; /* there is none */
+	e.flags = EVENT_EH_FRAME;
+	resolve_event(&t->s, &e, sizeof(e));
+	CHECK_INT(aggregate_groups(t->s.aggregate), 1);
+	CHECK(!aggregate_get_group(t->s.aggregate, 0).by_entry);
+	CHECK_STR(aggregate_get_group(t->s.aggregate, 0).pool, "worker-*");
+	pools_free(t);
+}
+
 /* ---- threads that change their names ---- */
 
 static void
@@ -317,6 +385,10 @@ main(void)
 	log_init("test_pools", LOG_L_ERR);
 	RUN(short_waits_are_of_the_pool_of_what_their_thread_began_with);
 	RUN(so_are_those_of_one_that_ends_in_the_slot);
+	RUN(the_first_thread_is_its_name_in_every_slot);
+	RUN(another_one_is_told_by_its_function_in_every_slot);
+	RUN(names_are_compared_as_they_are_shown);
+	RUN(of_a_process_that_nobody_looked_at_names_tell_nothing);
 	RUN(a_wait_is_of_the_name_that_its_thread_had);
 	RUN(a_name_that_is_given_behind_the_slot_is_none_of_it);
 	RUN(an_older_event_brings_no_older_name);

@@ -446,16 +446,11 @@ TEST(no_time_is_told_twice_or_lost_when_slots_are_late)
 	check(SLOT * 27 / 10, true);
 }
 
-/* When its threads were looked at, they had no names yet. */
 TEST(a_named_thread_is_no_pool_by_its_entry)
 {
 	struct bench *t = bench_new();
 	struct sample_event e = t->head;
-	struct process *p = services_process(t->services, getpid(), 0);
 
-	p->read->stat.threads = p->read->shared_threads = 2;
-	p->read->shared = true;
-	p->read->shared_ns = t->s.now_ns;
 	e.flags = EVENT_EH_FRAME;
 	e.value = 1;
 	e.n_user = 2;

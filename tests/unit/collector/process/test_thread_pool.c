@@ -1,11 +1,6 @@
 /*
  * Pools of threads that nobody named.
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
 #include "collector/process/thread_pool.h"
 #include "tests/unit/test.h"
 
@@ -98,81 +93,11 @@ TEST(long_and_broken_names)
 	CHECK_STR(judge(FRAME_NATIVE, "app", ""), "(none)");
 }
 
-static void *
-other_thread(void *arg)
-{
-	int *pipes = arg;
-	char c;
-
-	if (pipes[2])
-		prctl(PR_SET_NAME, "another", 0, 0, 0);
-	CHECK(write(pipes[1], "x", 1) == 1);
-	CHECK(read(pipes[3], &c, 1) == 1);
-	return NULL;
-}
-
-static bool
-shared(void)
-{
-	char name[17] = "";
-
-	prctl(PR_GET_NAME, name, 0, 0, 0);
-	return thread_pool_shared("/proc", getpid(), name);
-}
-
-/* One more thread, of the same name or another. */
-struct other {
-	pthread_t t;
-	int up[2], down[2], pipes[4];
-};
-
-static void
-other_begin(struct other *o, bool named)
-{
-	char c;
-
-	CHECK(pipe(o->up) == 0 && pipe(o->down) == 0);
-	o->pipes[1] = o->up[1];
-	o->pipes[2] = named;
-	o->pipes[3] = o->down[0];
-	CHECK(pthread_create(&o->t, NULL, other_thread, o->pipes) == 0);
-	CHECK(read(o->up[0], &c, 1) == 1);
-}
-
-static void
-other_end(struct other *o)
-{
-	CHECK(write(o->down[1], "x", 1) == 1);
-	pthread_join(o->t, NULL);
-	for (int i = 0; i < 2; i++) {
-		close(o->up[i]);
-		close(o->down[i]);
-	}
-}
-
-TEST(threads_share_the_name_of_their_process)
-{
-	struct other named, unnamed;
-
-	CHECK(!shared());
-	CHECK(!thread_pool_shared("/nowhere", getpid(), "x"));
-	other_begin(&named, true);
-	CHECK(!shared());
-	other_begin(&unnamed, false);
-	CHECK(shared()); /* though a library has named one of its own */
-	other_end(&named);
-	CHECK(shared());
-	CHECK(!thread_pool_shared("/proc", getpid(), "another"));
-	other_end(&unnamed);
-	CHECK(!shared());
-}
-
 int
 main(void)
 {
 	RUN(what_threads_begin_with);
 	RUN(threads_of_go_and_rust_are_not_all_their_runtime);
 	RUN(long_and_broken_names);
-	RUN(threads_share_the_name_of_their_process);
 	return test_done();
 }
