@@ -126,13 +126,17 @@ allocs_lose(struct engine *s, const struct process *p, uint64_t objects,
 	objects_add(&of->lost_of[LOST_AGGREGATE_FULL], w);
 }
 
-/* What a process has could not be looked for: nobody knows what that is, but
- * where it has ended, of which we are not told yet. */
+/* What a process has could not be looked for: nobody knows what that is.  One
+ * that has ended, of which we are not told yet, has nothing any more: those
+ * that began in its place are known by their tables, and would be counted
+ * beside it. */
 static void
-allocs_lose_table(struct engine *s, const struct process *p)
+allocs_lose_table(struct engine *s, struct process *p)
 {
-	if (reader_find("/proc", p->pid, p->pid) == 0)
+	if (reader_find("/proc", p->pid, p->pid) == 0) {
+		process_drop(services_table(s->services), p, PROCESS_OBJECTS);
 		return;
+	}
 	s->allocs.lacks = true;
 	allocs_in_use(s)->table_unread++;
 	allocs_service(s, p)->lost[LOST_TABLE_UNREAD]++;

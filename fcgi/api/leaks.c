@@ -383,17 +383,21 @@ leaks_next(const struct leaks *l, size_t i, int by)
 }
 
 /* Was the program restarted in this step?  What the step has is of both, unless
- * it is the last one. */
+ * it is the last one.  Of one that was as it began, the next step has more:
+ * what grows fast may have come far again by then. */
 static bool
 leaks_falls(const struct leaks *l, const double *value, size_t i)
 {
 	size_t before = leaks_next(l, i, -1), after = leaks_next(l, i, 1);
+	double least;
 
-	if (after == l->n_steps && l->has[i])
-		after = i;
-	return l->began[i] && before < l->n_steps && after < l->n_steps &&
-	    value[before] > 0 &&
-	    value[after] <= value[before] * RESTARTED_PART;
+	if (!l->began[i] || before == l->n_steps ||
+	    (after == l->n_steps && !l->has[i]))
+		return false;
+	least = value[after < l->n_steps ? after : i];
+	if (l->has[i] && value[i] < least)
+		least = value[i];
+	return value[before] > 0 && least <= value[before] * RESTARTED_PART;
 }
 
 size_t

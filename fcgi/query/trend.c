@@ -346,8 +346,8 @@ trend_of(const struct trend_point *points, size_t n, double grain)
 		return *best;
 	if (grew)
 		of[0].wide.state = TREND_PLATEAU;
-	if (!grows)
-		return of[0].wide;
+	if (!grows || of[last].wide.low <= 0)
+		return of[0].wide; /* or it may have come by its samples */
 	of[last].wide.state = TREND_GROWING;
 	return of[last].wide;
 }

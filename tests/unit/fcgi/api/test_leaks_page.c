@@ -254,22 +254,23 @@ fill_beside(struct batch *b, int i)
 #define OFTEN 25
 
 static void
-fill_often(struct batch *b, int i)
+fill_often(struct batch *b, const char *name, bool fast, int i)
 {
-	struct label service = {"service", "often"};
+	struct label service = {"service", name};
 	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
 	    &service, 1};
 	uint32_t series = batch_series(b, &use);
 	int age = i % OFTEN;
+	double grown = fast ? age + 1 : age * age + 1;
 	char text[64];
 
 	batch_add_profile(b, series, FIRST + (uint64_t)i, stack(b, "leaks"),
-	    LEAK * (age * age + 1));
+	    (int64_t)(LEAK * grown));
 	batch_observe(b, series, FIRST + (uint64_t)i, 1);
 	snprintf(text, sizeof(text), "%d %lld db\t", 100 + i / OFTEN,
 	    (long long)((int64_t)FIRST + i - age) * SLOT_NS);
 	if (age == 0)
-		fill_process(b, "often", i, text);
+		fill_process(b, name, i, text);
 }
 
 /* One with a heap that stays, and memory beside it that it maps itself. */
@@ -318,7 +319,8 @@ fill_slot(struct batch *b, int i)
 	fill_back(b, "back", i);
 	fill_beside(b, i);
 	fill_unseen(b, i);
-	fill_often(b, i);
+	fill_often(b, "often", false, i);
+	fill_often(b, "often, fast", true, i);
 	series = batch_series(b, &touched);
 	batch_add_profile(b, series, slot, stack(b, "touches"), 10);
 	batch_observe(b, series, slot, 1);
@@ -630,6 +632,10 @@ TEST(restarts_that_leave_too_little_are_why)
 	CHECK_STR(text("/total/state"), "unknown");
 	CHECK(strstr(text("/total/why"), "restarted more often than every 6 "
 	    "steps") != NULL);
+	CHECK(number("/total/restarts") > 5);
+	/* which holds more than a quarter again in the step behind it */
+	ask("often, fast", 0);
+	CHECK_STR(text("/total/state"), "unknown");
 	CHECK(number("/total/restarts") > 5);
 	ask("often", SLOTS - 3);
 	CHECK_STR(text("/total/state"), "unknown");
