@@ -313,13 +313,14 @@ daemon_interval_ns(const struct daemon *d)
 static void
 daemon_sweep(struct daemon *d, int64_t wall_ns)
 {
-	int64_t interval_ns = daemon_interval_ns(d);
+	int64_t period = slots_period(wall_ns, d->slots.slot_ns,
+	    daemon_interval_ns(d));
 	enum spent_on before;
 	const struct err *e;
 
-	if (wall_ns / interval_ns == d->swept)
+	if (period == d->swept)
 		return;
-	d->swept = wall_ns / interval_ns;
+	d->swept = period;
 	before = spent_begin(SPENT_PROC);
 	if ((e = services_sweep(d->services, wall_ns)) != NULL)
 		log_warn("%s", e->text);
@@ -443,7 +444,8 @@ daemon_step_ns(const struct daemon *d)
 static void
 daemon_poll(struct daemon *d, int64_t wall_ns)
 {
-	int64_t step = wall_ns / daemon_step_ns(d);
+	int64_t step = slots_period(wall_ns, d->slots.slot_ns,
+	    daemon_step_ns(d));
 
 	if (step == d->polled)
 		return;

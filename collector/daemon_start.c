@@ -368,9 +368,9 @@ daemon_close_last(struct daemon *d, enum sources_which which)
 
 	slots_update(&d->slots, wall_ns, clock_mono_ns());
 	slots_hurry(&d->slots);
+	services_sweep(d->services, wall_ns);
 	while (slots_next(&d->slots, &slot))
 		daemon_close_slot(d, SOURCES_ALL, slot);
-	services_sweep(d->services, wall_ns);
 	if (d->stop)
 		d->mark = "stop";
 	daemon_close_slot(d, which, d->slots.open);

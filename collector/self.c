@@ -1,7 +1,6 @@
 /*
  * Reads the CPU seconds and statm of the daemon and of its programs; a table
- * says which figure is which metric.  An increase is booked in the middle
- * between two readings, as those of scraped targets are.
+ * says which figure is which metric.
  */
 #include "collector/self.h"
 
@@ -41,7 +40,7 @@ struct self_reading {
 	struct meter *meter;
 	struct groups *ours;
 	int64_t now_ns;
-	int64_t booked_ns; /* where increases are booked */
+	struct meter_span span; /* in which increases grew */
 	struct services_stats services;
 	uint64_t dropped;
 	struct self_view view;
@@ -106,7 +105,7 @@ self_put(struct self_reading *r, const char *name, const char *unit,
 	    process != NULL};
 
 	if (kind == SERIES_COUNTER)
-		meter_counter(r->meter, &d, r->booked_ns, value);
+		meter_counter(r->meter, &d, r->now_ns, value);
 	else
 		meter_gauge(r->meter, &d, r->now_ns, value);
 }
@@ -211,7 +210,7 @@ self_put_programs(struct self_reading *r)
 		    "memlens_self_cpu_seconds_total", "seconds", 0, 9, &label,
 		    1};
 
-		meter_increase(r->meter, &cpu, r->booked_ns,
+		meter_increase(r->meter, &cpu, r->span,
 		    (int64_t)(g[i].increase[GROUP_USER] +
 		    g[i].increase[GROUP_SYSTEM]) * TICK_NS,
 		    (int64_t)(g[i].raw[GROUP_USER] +
@@ -239,7 +238,7 @@ self_put_spent(struct self_reading *r)
 		    "memlens_daemon_cpu_seconds_total", "seconds", 0, 9,
 		    &label, 1};
 
-		meter_counter(r->meter, &d, r->booked_ns,
+		meter_counter(r->meter, &d, r->now_ns,
 		    spent_ns((enum spent_on)i));
 	}
 }
@@ -248,12 +247,10 @@ static void
 self_read(struct self *s, int64_t now_ns)
 {
 	struct self_reading r = {.meter = s->meter, .ours = s->ours,
-	    .now_ns = now_ns};
+	    .now_ns = now_ns, .span = {s->last_ns, now_ns}};
 	struct meter_stats meter;
-	int64_t since = now_ns - s->last_ns, resident, private;
+	int64_t resident, private;
 
-	r.booked_ns = now_ns - (since > 0 && since < 2 * s->interval_ns ?
-	    since / 2 : 0);
 	s->last_ns = now_ns;
 	if (s->fn != NULL)
 		s->fn(s->arg, &r.view);
@@ -329,7 +326,7 @@ self_poll(void *source, int64_t now_ns)
 	struct self *s = source;
 
 	if (now_ns / s->interval_ns != s->last_ns / s->interval_ns)
-		self_read(s, now_ns);
+		self_read(s, clock_wall_ns());
 	return NULL;
 }
 
@@ -337,11 +334,10 @@ static const struct err *
 self_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
 	struct self *s = source;
-	int64_t now_ns = clock_wall_ns();
 
 	(void)first;
-	if (now_ns / s->slot_ns == (int64_t)slot)
-		self_read(s, now_ns); /* a part of a slot: up to now */
+	if (s->last_ns / s->slot_ns <= (int64_t)slot)
+		self_read(s, clock_wall_ns()); /* up to now */
 	meter_close(s->meter, slot, b);
 	return NULL;
 }

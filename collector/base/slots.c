@@ -75,3 +75,9 @@ slots_due_ns(const struct slots *s)
 {
 	return (int64_t)(s->open + 1) * s->slot_ns + s->grace_ns;
 }
+
+int64_t
+slots_period(int64_t wall_ns, int64_t slot_ns, int64_t interval_ns)
+{
+	return wall_ns / interval_ns + wall_ns / slot_ns;
+}

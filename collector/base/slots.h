@@ -53,6 +53,10 @@ bool slots_next(struct slots *s, uint64_t *slot);
  * to the present slot, which stays open. */
 void slots_hurry(struct slots *s);
 
+/* The number of a period: another one when `interval_ns` is over, and when a
+ * slot is, for what is read in a slot is to be read at its end. */
+int64_t slots_period(int64_t wall_ns, int64_t slot_ns, int64_t interval_ns);
+
 /* Wall time at which slots_next() may become true. */
 int64_t slots_due_ns(const struct slots *s);
 

@@ -22,6 +22,7 @@ struct pidstat {
 	/* Of the program: others when another is executed; 0: no memory, or it
 	 * may not be read. */
 	uint64_t code_start, code_end, stack_start;
+	int64_t read_ns; /* wall: when it was read; 0: not known */
 };
 
 /* False when the text is not such a line.  The name is cleaned as text.h

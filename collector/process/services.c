@@ -122,6 +122,7 @@ process_read_stat(struct services *s, int32_t pid, int *fd,
     struct pidstat *out)
 {
 	char path[32], text[1024];
+	int64_t now_ns;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%d/stat", pid);
@@ -129,10 +130,13 @@ process_read_stat(struct services *s, int32_t pid, int *fd,
 		*fd = openat(s->proc_fd, path, O_RDONLY | O_CLOEXEC);
 		s->fds += *fd >= 0;
 	}
+	now_ns = clock_wall_ns();
 	n = *fd >= 0 ? readfile_fd(*fd, text, sizeof(text)) :
 	    readfile_at(s->proc_fd, path, text, sizeof(text));
-	if (n > 0 && pidstat_parse(text, (size_t)n, out))
+	if (n > 0 && pidstat_parse(text, (size_t)n, out)) {
+		out->read_ns = now_ns;
 		return true;
+	}
 	services_close(s, fd);
 	return false;
 }

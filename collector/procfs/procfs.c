@@ -1,10 +1,10 @@
 /*
  * source_procfs: reads /proc at every whole interval of the wall clock.
  *
- * The reading at the end of a slot comes a moment after its end, while the
- * slot is still open.  An increase is booked in the middle between the two
- * readings that it lies between, so that last reading goes to the slot that
- * it measured.
+ * The reading at the end of a slot comes a moment after its end, or late where
+ * the host is busy, but before the slot is closed.  Each file is of when it was
+ * read, and not of when we began, so that the meter gives each slot its part of
+ * what grew.
  *
  * stat of every process is read each time (by services_sweep()); io, status
  * and descriptors of those that have run since, and of all at the end of a
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collector/base/config.h"
+#include "collector/base/slots.h"
 #include "collector/base/source.h"
 #include "collector/process/services.h"
 #include "collector/procfs/procfs_allocator.h"
@@ -47,7 +48,7 @@ struct procfs {
 	int64_t slot_ns, mounts_ns;
 	struct procfs_pace pace;
 	struct procfs_pss pss;
-	int64_t last_ns; /* the last reading; 0: none */
+	int64_t last_ns; /* when the last reading began; 0: none */
 	uint64_t last_slot; /* that details of all processes were read for */
 	struct map64 active; /* serial -> index of sums */
 	uint64_t *sums; /* what stat said when details were read last */
@@ -147,9 +148,13 @@ group_put_counts(const struct procfs_reading *r, const struct group_who *who,
 		struct series_desc d = group_desc(who, &count_metrics[i].metric,
 		    (struct label){count_metrics[i].label,
 		    count_metrics[i].value}, name, labels);
+		struct meter_span span = {g->span[i].from_ns,
+		    g->span[i].until_ns};
 
+		if (span.until_ns == 0) /* not read: as it was */
+			span = (struct meter_span){r->now_ns, r->now_ns};
 		if ((g->have_count >> i & 1) != 0)
-			meter_increase(r->meter, &d, r->booked_ns,
+			meter_increase(r->meter, &d, span,
 			    (int64_t)g->increase[i], (int64_t)g->raw[i]);
 	}
 }
@@ -339,19 +344,16 @@ procfs_explain(struct procfs *s, size_t failed)
 static void
 procfs_read(struct procfs *s, int64_t now_ns)
 {
-	struct procfs_reading r = {s->meter, now_ns, now_ns};
-	int64_t since = s->last_ns == 0 ? 0 : now_ns - s->last_ns;
+	struct procfs_reading r = {s->meter, now_ns, clock_wall_ns};
 	bool first = s->last_ns == 0, new_slot;
 	size_t failed;
 
-	/* After a pause the increase belongs to nobody's middle. */
-	if (since > 0)
-		r.booked_ns -= (since < 2 * s->pace.interval_ns ? since :
-		    s->pace.interval_ns) / 2;
 	new_slot = (uint64_t)(now_ns / s->slot_ns) != s->last_slot;
 	s->last_slot = (uint64_t)(now_ns / s->slot_ns);
 	failed = procfs_host_read(s->host, &r);
+	procfs_begin(&r);
 	procfs_read_groups(s, &r, first || new_slot);
+	procfs_begin(&r);
 	if (first || now_ns / s->mounts_ns != s->last_ns / s->mounts_ns)
 		procfs_mounts_read(&r);
 	s->last_ns = now_ns;
@@ -425,7 +427,8 @@ procfs_poll(void *source, int64_t now_ns)
 {
 	struct procfs *s = source;
 
-	if (now_ns / s->pace.interval_ns != s->last_ns / s->pace.interval_ns)
+	if (slots_period(now_ns, s->slot_ns, s->pace.interval_ns) !=
+	    slots_period(s->last_ns, s->slot_ns, s->pace.interval_ns))
 		procfs_read(s, now_ns);
 	return NULL;
 }
@@ -434,12 +437,11 @@ static const struct err *
 procfs_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 {
 	struct procfs *s = source;
-	int64_t now_ns = clock_wall_ns();
 
 	(void)first;
-	if (now_ns / s->slot_ns == (int64_t)slot) {
+	if (s->last_ns / s->slot_ns <= (int64_t)slot) {
 		s->last_slot = 0;
-		procfs_read(s, now_ns); /* a part of a slot: up to now */
+		procfs_read(s, clock_wall_ns()); /* up to now */
 	}
 	procfs_pace_judge(&s->pace, s->meter, slot, b);
 	meter_close(s->meter, slot, b);

@@ -28,9 +28,13 @@ struct meter;
 /* One reading of everything. */
 struct procfs_reading {
 	struct meter *meter;
-	int64_t now_ns;    /* wall: when gauges are observed */
-	int64_t booked_ns; /* wall: where increases are booked */
+	int64_t now_ns;         /* wall: when what comes next was read */
+	int64_t (*clock)(void); /* that tells it anew; NULL: it stays */
 };
+
+/* Before each file, for a busy host may keep us waiting between two.  Before
+ * and not after, for it is a system call's end that it likes for that. */
+void procfs_begin(struct procfs_reading *r);
 
 /* A metric's fixed part, for tables. */
 struct procfs_metric {

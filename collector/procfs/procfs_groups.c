@@ -19,6 +19,7 @@ struct member {
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level;
 	int64_t proportional_ns;
+	int64_t read_ns[GROUP_FILES];
 };
 
 struct members {
@@ -30,6 +31,7 @@ struct members {
 struct groups {
 	struct members now, before;
 	bool based; /* a reading has been made before this one */
+	int64_t since_ns, latest_ns; /* the last times of it, and of this */
 	struct intern names;
 	struct group *groups;
 	size_t n, cap;
@@ -69,6 +71,7 @@ groups_begin(struct groups *g)
 
 	g->before = g->now;
 	g->now = spare;
+	g->since_ns = g->latest_ns;
 	members_clear(&g->now);
 	intern_fini(&g->names);
 	g->n = 0;
@@ -141,6 +144,35 @@ member_count(struct member *m, int which, uint64_t raw, bool from_birth)
 	return from_birth ? raw : 0;
 }
 
+static void
+groups_add_count(const struct groups *g, struct group *group,
+    struct member *m, int which, const struct group_reading *r,
+    bool from_birth)
+{
+	uint64_t increase = member_count(m, which, r->count[which],
+	    from_birth);
+	struct group_span *span = &group->span[which];
+	int file = which <= GROUP_MAJOR_FAULTS ? GROUP_STAT : GROUP_DETAILS;
+
+	group->increase[which] += increase;
+	if (span->until_ns == 0 || increase > span->most)
+		*span = (struct group_span){m->read_ns[file] != 0 ?
+		    m->read_ns[file] : g->since_ns, r->read_ns[file],
+		    increase};
+}
+
+static void
+groups_add_times(struct groups *g, struct member *m,
+    const struct group_reading *r)
+{
+	for (int i = 0; i < GROUP_FILES; i++) {
+		if (r->read_ns[i] != 0)
+			m->read_ns[i] = r->read_ns[i];
+		if (r->read_ns[i] > g->latest_ns)
+			g->latest_ns = r->read_ns[i];
+	}
+}
+
 /* What is not read each time says of when it is. */
 static void
 groups_add_age(struct group *group, struct member *m,
@@ -167,10 +199,10 @@ groups_add(struct groups *g, const struct group_reading *r)
 	group->processes += !r->zombie;
 	for (int i = 0; i < GROUP_COUNTS; i++) {
 		if ((r->have_count >> i & 1) != 0)
-			group->increase[i] += member_count(m, i, r->count[i],
-			    from_birth);
+			groups_add_count(g, group, m, i, r, from_birth);
 		group->raw[i] += m->count[i];
 	}
+	groups_add_times(g, m, r);
 	if (r->zombie) { /* nor has it the last ones it had */
 		group->have_count |= m->have_count;
 		return true;

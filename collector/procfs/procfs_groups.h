@@ -29,6 +29,13 @@ enum group_count {
 	GROUP_COUNTS
 };
 
+/* Where counts are from: what is read together. */
+enum group_file {
+	GROUP_STAT,    /* GROUP_USER to GROUP_MAJOR_FAULTS */
+	GROUP_DETAILS, /* the others */
+	GROUP_FILES
+};
+
 enum group_level {
 	GROUP_THREADS,
 	GROUP_VIRTUAL,  /* bytes */
@@ -55,12 +62,21 @@ struct group_reading {
 	uint32_t have_count, have_level; /* bits: 1 << enum */
 	bool zombie; /* has counts, but no levels, and is no process any more */
 	int64_t proportional_ns; /* wall: when that level was read, if it was */
+	int64_t read_ns[GROUP_FILES]; /* wall: when; 0: not this time */
+};
+
+/* Between which times an increase grew, wall: those of the process that had
+ * most of it, since each is read at its own.  0: it was not read this time. */
+struct group_span {
+	int64_t from_ns, until_ns;
+	uint64_t most;
 };
 
 struct group {
 	char service[96]; /* as the readings name it */
 	uint64_t processes;
 	uint64_t increase[GROUP_COUNTS];
+	struct group_span span[GROUP_COUNTS];
 	uint64_t raw[GROUP_COUNTS];   /* sum over its processes now */
 	int64_t level[GROUP_LEVELS];
 	uint32_t have_count, have_level; /* of any process, ever */

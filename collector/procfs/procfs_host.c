@@ -18,6 +18,13 @@
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
 void
+procfs_begin(struct procfs_reading *r)
+{
+	if (r->clock != NULL)
+		r->now_ns = r->clock();
+}
+
+void
 procfs_put(const struct procfs_reading *r, const struct procfs_metric *m,
     const struct label *labels, size_t n_labels, int64_t value)
 {
@@ -25,7 +32,7 @@ procfs_put(const struct procfs_reading *r, const struct procfs_metric *m,
 	    labels, n_labels};
 
 	if (m->kind == SERIES_COUNTER)
-		meter_counter(r->meter, &d, r->booked_ns, value);
+		meter_counter(r->meter, &d, r->now_ns, value);
 	else
 		meter_gauge(r->meter, &d, r->now_ns, value);
 }
@@ -77,7 +84,7 @@ parse_cpu(const struct procfs_reading *r, char *line)
 		struct series_desc d = {SERIES_COUNTER, cpu_columns[i].metric,
 		    "seconds", 0, 2, labels, 2};
 
-		meter_counter_steady(r->meter, &d, r->booked_ns, ticks);
+		meter_counter_steady(r->meter, &d, r->now_ns, ticks);
 	}
 }
 
@@ -368,12 +375,14 @@ procfs_host_free(struct procfs_host *h)
 size_t
 procfs_host_read(struct procfs_host *h, const struct procfs_reading *r)
 {
+	struct procfs_reading each = *r;
 	size_t failed = 0;
 
 	for (size_t i = 0; i < LENGTH(host_files); i++) {
+		procfs_begin(&each);
 		if (h->fd[i] >= 0 &&
 		    readfile_fd(h->fd[i], h->text, sizeof(h->text)) > 0)
-			host_files[i].parse(r, h->text);
+			host_files[i].parse(&each, h->text);
 		else if (!host_files[i].optional)
 			failed++;
 	}

@@ -16,6 +16,7 @@
 #include "collector/base/readfile.h"
 #include "collector/process/pidstat.h"
 #include "collector/procfs/procfs_groups.h"
+#include "store/base/clock.h"
 
 static void
 put_count(struct group_reading *r, enum group_count which, uint64_t value)
@@ -34,6 +35,7 @@ put_level(struct group_reading *r, enum group_level which, int64_t value)
 void
 procfs_process_stat(const struct pidstat *s, struct group_reading *r)
 {
+	r->read_ns[GROUP_STAT] = s->read_ns;
 	put_count(r, GROUP_USER, s->user_ticks);
 	put_count(r, GROUP_SYSTEM, s->system_ticks);
 	put_count(r, GROUP_MINOR_FAULTS, s->minor_faults);
@@ -143,8 +145,10 @@ read_fds(int proc_fd, int32_t pid, struct group_reading *r)
 bool
 procfs_process_details(int proc_fd, int32_t pid, struct group_reading *r)
 {
-	bool allowed = read_io(proc_fd, pid, r);
+	bool allowed;
 
+	r->read_ns[GROUP_DETAILS] = clock_wall_ns();
+	allowed = read_io(proc_fd, pid, r);
 	read_status(proc_fd, pid, r);
 	read_fds(proc_fd, pid, r);
 	return allowed;

@@ -19,7 +19,7 @@ take_put(const struct scrape_reading *r, const struct series_desc *d,
     int64_t value)
 {
 	if (d->kind == SERIES_COUNTER)
-		meter_counter(r->meter, d, r->booked_ns, value);
+		meter_counter(r->meter, d, r->now_ns, value);
 	else
 		meter_gauge(r->meter, d, r->now_ns, value);
 }

@@ -29,7 +29,7 @@ struct meter;
 struct scrape_reading {
 	struct meter *meter;
 	const char *service, *instance;
-	int64_t now_ns, booked_ns;
+	int64_t now_ns; /* wall */
 	uint64_t max_samples;
 };
 

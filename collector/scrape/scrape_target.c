@@ -103,19 +103,6 @@ target_read(struct scrape_target *t, const struct scrape_reading *r,
 		snprintf(why, size, "%.190s", e->text);
 }
 
-/* An increase is booked in the middle between two good answers. */
-static int64_t
-target_booked_ns(const struct scrape_target *t, int64_t wall_ns)
-{
-	int64_t since = wall_ns - t->pages[t->at].last_ns;
-
-	if (since < 0)
-		return wall_ns;
-	if (since > 2 * t->config->interval_ns)
-		since = t->config->interval_ns;
-	return wall_ns - since / 2;
-}
-
 static void
 target_finish(struct scrape_target *t, struct meter *meter,
     struct scrape_counts *counts, int64_t wall_ns)
@@ -125,7 +112,7 @@ target_finish(struct scrape_target *t, struct meter *meter,
 	int64_t ended_ns = clock_mono_ns();
 	uint64_t again = counts->again;
 	struct scrape_reading r = {meter, t->service, t->instance, wall_ns,
-	    target_booked_ns(t, wall_ns), (uint64_t)t->config->max_samples};
+	    (uint64_t)t->config->max_samples};
 	char why[sizeof(p->complaint)] = "";
 
 	target_read(t, &r, counts, why, sizeof(why));

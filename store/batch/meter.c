@@ -18,7 +18,7 @@
 
 /* What is known of a series; its key holds kind, scale and all strings. */
 struct meter_series {
-	int64_t raw;
+	int64_t raw, raw_ns; /* and when it was read */
 	uint64_t used; /* number of the last close that saw it, or will */
 	bool known;    /* raw is valid */
 	uint32_t in_batch;  /* number in the batch that is being filled */
@@ -27,6 +27,7 @@ struct meter_series {
 
 struct meter_reading {
 	uint32_t series;
+	int64_t from_ns; /* since when a counter's increase grew; or time_ns */
 	int64_t time_ns;
 	int64_t value; /* gauge, or a counter's increase */
 	int64_t raw;   /* counter */
@@ -159,7 +160,10 @@ meter_read(struct meter *m, const struct meter_reading *r)
 		m->stats.dropped++;
 		return;
 	}
-	m->readings[m->n_readings++] = *r;
+	m->readings[m->n_readings] = *r;
+	if (r->from_ns > r->time_ns) /* the clock went back */
+		m->readings[m->n_readings].from_ns = r->time_ns;
+	m->n_readings++;
 }
 
 void
@@ -172,16 +176,16 @@ meter_gauge(struct meter *m, const struct series_desc *d, int64_t time_ns,
 		m->stats.dropped++;
 		return;
 	}
-	meter_read(m, &(struct meter_reading){i, time_ns, value, 0});
+	meter_read(m, &(struct meter_reading){i, time_ns, time_ns, value, 0});
 }
 
 void
-meter_counter(struct meter *m, const struct series_desc *d, int64_t booked_ns,
+meter_counter(struct meter *m, const struct series_desc *d, int64_t time_ns,
     int64_t raw)
 {
 	uint32_t i = meter_find(m, d);
 	struct meter_series *s;
-	int64_t increase = 0;
+	int64_t increase = 0, from_ns;
 
 	if (i == INTERN_NONE || raw < 0) {
 		m->stats.dropped++;
@@ -194,25 +198,28 @@ meter_counter(struct meter *m, const struct series_desc *d, int64_t booked_ns,
 		increase = raw;
 		m->stats.resets++;
 	}
+	from_ns = s->known ? s->raw_ns : time_ns;
 	s->known = true;
 	s->raw = raw;
-	meter_read(m, &(struct meter_reading){i, booked_ns, increase, raw});
+	s->raw_ns = time_ns;
+	meter_read(m, &(struct meter_reading){i, from_ns, time_ns, increase,
+	    raw});
 }
 
 void
 meter_counter_steady(struct meter *m, const struct series_desc *d,
-    int64_t booked_ns, int64_t raw)
+    int64_t time_ns, int64_t raw)
 {
 	uint32_t i = meter_find(m, d);
 
 	if (i != INTERN_NONE && m->series[i].known && raw < m->series[i].raw)
 		raw = m->series[i].raw;
-	meter_counter(m, d, booked_ns, raw);
+	meter_counter(m, d, time_ns, raw);
 }
 
 void
 meter_increase(struct meter *m, const struct series_desc *d,
-    int64_t booked_ns, int64_t increase, int64_t first_raw)
+    struct meter_span span, int64_t increase, int64_t first_raw)
 {
 	uint32_t i = meter_find(m, d);
 	struct meter_series *s;
@@ -227,7 +234,9 @@ meter_increase(struct meter *m, const struct series_desc *d,
 	else if (__builtin_add_overflow(s->raw, increase, &s->raw))
 		s->raw = increase;
 	s->known = true;
-	meter_read(m, &(struct meter_reading){i, booked_ns, increase, s->raw});
+	s->raw_ns = span.until_ns;
+	meter_read(m, &(struct meter_reading){i, span.from_ns, span.until_ns,
+	    increase, s->raw});
 }
 
 /* ---- the end of a slot ---- */
@@ -273,6 +282,25 @@ meter_put(struct meter *m, const struct meter_reading *r, uint64_t slot,
 		batch_add_gauge(b, series, slot, time_ns, r->value);
 	else
 		batch_add_counter(b, series, slot, time_ns, r->value, r->raw);
+}
+
+/* Puts what grew before the end of a slot, to the nearest, and leaves the
+ * rest. */
+static void
+meter_part(struct meter *m, struct meter_reading *r, uint64_t slot,
+    struct batch *b)
+{
+	int64_t end = (int64_t)((slot + 1) * m->slot_ns);
+	uint128 span = (uint128)(r->time_ns - r->from_ns);
+	uint128 grown = (uint128)r->value * (uint128)(end - r->from_ns);
+	struct meter_reading part = *r;
+
+	part.time_ns = end - 1;
+	part.value = (int64_t)((2 * grown + span) / (2 * span));
+	part.raw = r->raw - (r->value - part.value);
+	meter_put(m, &part, slot, b);
+	r->value -= part.value;
+	r->from_ns = end;
 }
 
 /* Interns the keys that stay and numbers them; false when out of memory. */
@@ -324,10 +352,15 @@ meter_close(struct meter *m, uint64_t slot, struct batch *b)
 
 	m->closes++;
 	for (size_t i = 0; i < m->n_readings; i++) {
-		if (m->readings[i].time_ns < end)
-			meter_put(m, &m->readings[i], slot, b);
-		else
-			m->readings[kept++] = m->readings[i];
+		struct meter_reading *r = &m->readings[i];
+
+		if (r->time_ns < end) {
+			meter_put(m, r, slot, b);
+			continue;
+		}
+		if (r->from_ns < end)
+			meter_part(m, r, slot, b);
+		m->readings[kept++] = *r;
 	}
 	m->n_readings = kept;
 	for (size_t i = 0; i < kept; i++)

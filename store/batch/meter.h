@@ -12,6 +12,12 @@
  *	                  raw value is their sum
  *	meter_close()     -> batch
  *
+ * An increase grew evenly between the two readings that it lies between, for
+ * all one knows: where a slot ends between them, each slot has its part by
+ * time, and the raw value at the border is what follows from the parts.  They
+ * add up to the increase.  So the reading that is the first after the end of a
+ * slot comes before that slot is closed, however late both are.
+ *
  * Of a reading's time whole milliseconds are kept.
  *
  * A series that was not read for METER_IDLE_SLOTS closed slots is forgotten;
@@ -46,22 +52,22 @@ void meter_free(struct meter *m);
 void meter_gauge(struct meter *m, const struct series_desc *d,
     int64_t time_ns, int64_t value);
 
-/*
- * The raw value of a counter.  Its increase since the last reading is booked
- * in the slot of `booked_ns`, which the caller chooses between the two
- * readings.
- */
+/* The raw value of a counter, and when it was read. */
 void meter_counter(struct meter *m, const struct series_desc *d,
-    int64_t booked_ns, int64_t raw);
+    int64_t time_ns, int64_t raw);
 
 /* The same for a counter that nothing can reset: a reading below the last
  * one (the kernel's idle times do that) counts as no increase. */
 void meter_counter_steady(struct meter *m, const struct series_desc *d,
-    int64_t booked_ns, int64_t raw);
+    int64_t time_ns, int64_t raw);
 
-/* An increase, >= 0, of a counter whose first raw value is `first_raw`. */
+/* An increase, >= 0, between two times, of a counter whose first raw value is
+ * `first_raw`. */
+struct meter_span {
+	int64_t from_ns, until_ns;
+};
 void meter_increase(struct meter *m, const struct series_desc *d,
-    int64_t booked_ns, int64_t increase, int64_t first_raw);
+    struct meter_span span, int64_t increase, int64_t first_raw);
 
 /* Puts all readings of slots up to `slot` into the batch, those of earlier
  * slots (the clock went back) at the start of `slot`. */

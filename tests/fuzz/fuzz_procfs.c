@@ -36,7 +36,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	text[n - 1] = '\0';
 	m = meter_new(1000);
 	if (which < PARSERS)
-		parsers[which](&(struct procfs_reading){m, 1, 1}, text);
+		parsers[which](&(struct procfs_reading){m, 1, NULL}, text);
 	else if (which == PARSERS)
 		(void)pidstat_parse(text, n - 1, &stat);
 	else if (which == PARSERS + 1)

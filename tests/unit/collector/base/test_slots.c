@@ -120,6 +120,24 @@ TEST(jump_within_the_open_slot)
 }
 
 /* Steps forward and small steps back: strictly rising, never early. */
+/* What is read every 3 s is read at the end of a slot of 10 s, too. */
+TEST(a_slot_ends_a_period)
+{
+	int64_t before = slots_period(T0 - 1, 10 * S, 3 * S);
+	char at[100] = "";
+
+	for (int64_t i = 0; i < 20 * S; i += 500 * MS) {
+		int64_t now = slots_period(T0 + i, 10 * S, 3 * S);
+		size_t n = strlen(at);
+
+		if (now != before)
+			snprintf(at + n, sizeof(at) - n, "%.1f ",
+			    (double)i / 1e9);
+		before = now;
+	}
+	CHECK_STR(at, "0.0 2.0 5.0 8.0 10.0 11.0 14.0 17.0 ");
+}
+
 TEST(random_walk)
 {
 	int64_t wall = T0, mono = 0;
@@ -162,6 +180,7 @@ main(void)
 	RUN(small_step_back_waits);
 	RUN(large_step_back_is_believed);
 	RUN(jump_within_the_open_slot);
+	RUN(a_slot_ends_a_period);
 	RUN(random_walk);
 	return test_done();
 }

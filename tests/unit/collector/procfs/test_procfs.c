@@ -16,7 +16,7 @@ static const char *
 parse(procfs_parse_fn *fn, const char *text)
 {
 	struct meter *m = meter_new(1000);
-	struct procfs_reading r = {m, 10, 10};
+	struct procfs_reading r = {m, 10, NULL};
 	struct batch *b = batch_new(1000);
 	char *copy = strdup(text);
 	struct label labels[8];
@@ -229,15 +229,49 @@ TEST(the_real_proc)
 	struct procfs_host *h = procfs_host_new("/proc");
 	struct batch *b = batch_new(1000);
 
-	CHECK_INT(procfs_host_read(h, &(struct procfs_reading){m, 1, 1}), 0);
-	CHECK_INT(procfs_host_read(h, &(struct procfs_reading){m, 2, 2}), 0);
-	procfs_mounts_read(&(struct procfs_reading){m, 2, 2});
+	CHECK_INT(procfs_host_read(h, &(struct procfs_reading){m, 1, NULL}), 0);
+	CHECK_INT(procfs_host_read(h, &(struct procfs_reading){m, 2, NULL}), 0);
+	procfs_mounts_read(&(struct procfs_reading){m, 2, NULL});
 	meter_close(m, 0, b);
 	CHECK(b->n_blocks > 100);
 	batch_free(b);
 	procfs_host_free(h);
 	h = procfs_host_new("/nonexistent");
-	CHECK(procfs_host_read(h, &(struct procfs_reading){m, 1, 1}) > 0);
+	CHECK(procfs_host_read(h, &(struct procfs_reading){m, 1, NULL}) > 0);
+	procfs_host_free(h);
+	meter_free(m);
+}
+
+static int64_t made_ns;
+
+/* Each look at it takes 4 s: so busy is the host. */
+static int64_t
+made_clock(void)
+{
+	return made_ns += 4000;
+}
+
+/* Between two files we may have to wait for long: what a file says is of when
+ * it was read, and not of when we began to read. */
+TEST(a_file_is_of_when_it_was_read)
+{
+	struct meter *m = meter_new(10000);
+	struct procfs_host *h = procfs_host_new("/proc");
+	struct batch *b = batch_new(10000);
+	size_t stat = 0;
+
+	procfs_host_read(h, &(struct procfs_reading){m, 9000, made_clock});
+	meter_close(m, 0, b);
+	for (size_t i = 0; i < b->n_blocks; i++) {
+		struct label labels[8];
+		struct series_desc d;
+
+		batch_series_desc(b, b->blocks[i].series, &d, labels, 8);
+		stat += strcmp(d.name, "node_context_switches_total") == 0;
+		CHECK(strncmp(d.name, "node_disk_", 10) != 0);
+	}
+	CHECK_INT(stat, 1);
+	batch_free(b);
 	procfs_host_free(h);
 	meter_free(m);
 }
@@ -257,5 +291,6 @@ main(void)
 	RUN(mounts);
 	RUN(a_user_cannot_stop_the_daemon_by_a_mount);
 	RUN(the_real_proc);
+	RUN(a_file_is_of_when_it_was_read);
 	return test_done();
 }

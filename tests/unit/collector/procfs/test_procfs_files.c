@@ -64,7 +64,7 @@ reading(struct files *f, bool ruled)
 	struct process_read read = {.service = "db", .comm = "prog",
 	    .ruled = ruled};
 	struct process p = {.pid = getpid(), .read = &read};
-	struct procfs_reading r = {meter_new(1000), 10, 10};
+	struct procfs_reading r = {meter_new(1000), 10, NULL};
 	int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct batch *b = batch_new(1000);
 

@@ -55,6 +55,44 @@ TEST(birth_and_death)
 	groups_free(g);
 }
 
+/* Each process is read at its own time: that of the one that grew most says
+ * when the group did. */
+TEST(an_increase_says_when_it_grew)
+{
+	struct groups *g = groups_new();
+	struct group_reading r[] = {
+	    {.serial = 1, .service = "kv", .have_count = CPU | IO,
+	        .read_ns = {1000, 1500}},
+	    {.serial = 2, .service = "kv", .have_count = CPU,
+	        .read_ns = {1200, 0}}};
+	const struct group *kv;
+
+	groups_begin(g);
+	CHECK(groups_add(g, &r[0]) && groups_add(g, &r[1]));
+	groups_begin(g);
+	r[0].count[GROUP_USER] = 3;
+	r[0].count[GROUP_READ_BYTES] = 7;
+	r[0].read_ns[GROUP_STAT] = 5000;
+	r[0].read_ns[GROUP_DETAILS] = 9500;
+	r[1].count[GROUP_USER] = 400;
+	r[1].read_ns[GROUP_STAT] = 9000;
+	CHECK(groups_add(g, &r[0]) && groups_add(g, &r[1]));
+	kv = find(g, "kv");
+	CHECK_INT(kv->increase[GROUP_USER], 403);
+	CHECK_INT(kv->span[GROUP_USER].from_ns, 1200);
+	CHECK_INT(kv->span[GROUP_USER].until_ns, 9000);
+	CHECK_INT(kv->span[GROUP_READ_BYTES].from_ns, 1500);
+	CHECK_INT(kv->span[GROUP_READ_BYTES].until_ns, 9500);
+	groups_begin(g);
+	r[0].serial = 3; /* born since: no longer ago than the last reading */
+	r[0].read_ns[GROUP_STAT] = 9900;
+	CHECK(groups_add(g, &r[0]));
+	kv = find(g, "kv");
+	CHECK_INT(kv->span[GROUP_USER].from_ns, 9500);
+	CHECK_INT(kv->span[GROUP_USER].until_ns, 9900);
+	groups_free(g);
+}
+
 TEST(values_that_go_back)
 {
 	struct groups *g = groups_new();
@@ -215,6 +253,7 @@ int
 main(void)
 {
 	RUN(birth_and_death);
+	RUN(an_increase_says_when_it_grew);
 	RUN(values_that_go_back);
 	RUN(details_now_and_then);
 	RUN(a_zombie_has_no_memory_and_is_no_process);

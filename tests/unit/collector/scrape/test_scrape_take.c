@@ -12,12 +12,12 @@ TEST(every_page_has_the_whole_bound)
 {
 	static const char page[] = "a 1\nb 2\nc 3\n";
 	struct meter *m = meter_new(10000000000u);
-	struct scrape_reading r = {m, "db", "a", 0, 0, 2};
+	struct scrape_reading r = {m, "db", "a", 0, 2};
 	struct scrape_counts counts = {0};
 
 	CHECK(m != NULL);
 	for (uint64_t i = 1; i <= 5; i++) {
-		r.now_ns = r.booked_ns = (int64_t)i * 1000000000;
+		r.now_ns = (int64_t)i * 1000000000;
 		CHECK(scrape_take_prometheus(&r, page, sizeof(page) - 1,
 		    &counts) == NULL);
 		CHECK_INT(counts.taken, 2 * i);
@@ -66,8 +66,7 @@ TEST(two_targets_of_a_service_do_not_mix)
 	for (int i = 1; i < 8; i++)
 		for (int k = 0; k < 2; k++) {
 			struct scrape_reading r = {m, "db", name[k],
-			    i * INT64_C(1000000000), i * INT64_C(1000000000),
-			    100};
+			    i * INT64_C(1000000000), 100};
 
 			CHECK(scrape_take_prometheus(&r, page[k],
 			    strlen(page[k]), &counts) == NULL);
@@ -90,7 +89,7 @@ TEST(labels_of_the_page_that_are_ours)
 	    "y{instance=\"i\",exported_instance=\"j\"} 1\n";
 	struct meter *m = meter_new(10000000000u);
 	struct batch *b = batch_new(10000000000u);
-	struct scrape_reading r = {m, "db", "h:1", 5, 5, 100};
+	struct scrape_reading r = {m, "db", "h:1", 5, 100};
 	struct scrape_counts counts = {0};
 	struct series_desc d;
 	struct label labels[8];
@@ -117,7 +116,7 @@ TEST(of_two_values_the_first_is_taken_and_the_other_counted)
 	    "dup{b=\"2\",a=\"1\"} 3\ndup{a=\"1\"} 7\n";
 	struct meter *m = meter_new(10000000000u);
 	struct batch *b = batch_new(10000000000u);
-	struct scrape_reading r = {m, "db", "h:1", 5, 5, 100};
+	struct scrape_reading r = {m, "db", "h:1", 5, 100};
 	struct scrape_counts counts = {0};
 	int128 sums = 0;
 	uint64_t n = 0;

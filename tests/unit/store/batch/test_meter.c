@@ -57,6 +57,7 @@ TEST(counters)
 	meter_counter(m, &counter, 900 * MS, 530);
 	check_increase(m, 0, 30);
 	meter_counter(m, &counter, 1500 * MS, 7); /* a reset: 7 since */
+	meter_counter(m, &counter, 2000 * MS, 7);
 	meter_counter(m, &counter, 2500 * MS, 8); /* the next slot's */
 	check_increase(m, 1, 7);
 	check_increase(m, 2, 1);
@@ -86,14 +87,113 @@ TEST(increases)
 	struct batch *b = batch_new(SLOT);
 	const struct batch_block *k;
 
-	meter_increase(m, &counter, 0, 5, 1000);
-	meter_increase(m, &counter, 10 * MS, 7, 9999);
+	meter_increase(m, &counter, (struct meter_span){0, 0}, 5, 1000);
+	meter_increase(m, &counter, (struct meter_span){0, 10 * MS}, 7, 9999);
 	meter_close(m, 0, b);
 	k = block_of(b, "c_total");
 	CHECK_INT(k->increase, 12);
 	CHECK_INT(k->last, 1007);
 	CHECK_INT(k->last_ns, 10 * MS);
 	batch_free(b);
+	meter_free(m);
+}
+
+/* On a busy host the readings at 8.9 s and 13.1 s were the nearest to the end
+ * of a slot of 10 s: all of it was the second slot's once. */
+TEST(a_late_reading_is_parted_at_the_border)
+{
+	struct meter *m = meter_new(10 * SLOT);
+	struct batch *b = batch_new(10 * SLOT);
+	const struct batch_block *k;
+
+	meter_counter(m, &counter, 0, 100);
+	meter_counter(m, &counter, 8900 * MS, 990);
+	meter_counter(m, &counter, 13100 * MS, 1410);
+	meter_close(m, 0, b);
+	k = block_of(b, "c_total");
+	CHECK_INT(k->increase, 1000);
+	CHECK_INT(k->last, 1100);
+	CHECK_INT(k->last_ns, 9999 * MS);
+	batch_free(b);
+	meter_counter(m, &counter, 19000 * MS, 2000);
+	b = batch_new(10 * SLOT);
+	meter_close(m, 1, b);
+	k = block_of(b, "c_total");
+	CHECK_INT(k->increase, 900);
+	CHECK_INT(k->last, 2000);
+	batch_free(b);
+	meter_free(m);
+}
+
+/* A process that began since the last reading grew for no longer. */
+TEST(a_late_increase_is_parted_as_well)
+{
+	struct meter *m = meter_new(SLOT);
+
+	meter_increase(m, &counter, (struct meter_span){0, 10 * MS}, 0, 5);
+	meter_increase(m, &counter, (struct meter_span){500 * MS, 1500 * MS},
+	    7, 5);
+	check_increase(m, 0, 4); /* the nearest to 3.5 */
+	check_increase(m, 1, 3);
+	meter_free(m);
+}
+
+/* The daemon stood still for slots, which are closed one by one. */
+TEST(each_slot_of_a_long_wait_has_its_part)
+{
+	struct meter *m = meter_new(SLOT);
+
+	meter_counter(m, &counter, 900 * MS, 0);
+	meter_counter(m, &counter, 3400 * MS, 2503);
+	check_increase(m, 0, 100);
+	check_increase(m, 1, 1001);
+	check_increase(m, 2, 1001);
+	check_increase(m, 3, 401);
+	meter_free(m);
+}
+
+/* Nor is a reading parted that the clock says was before the last one. */
+TEST(a_clock_that_went_back_parts_nothing)
+{
+	struct meter *m = meter_new(SLOT);
+
+	meter_counter(m, &counter, 2500 * MS, 10);
+	meter_counter(m, &counter, 1500 * MS, 30);
+	check_increase(m, 1, 20);
+	check_increase(m, 2, 0);
+	meter_free(m);
+}
+
+/* Random waits between readings, slots closed late, resets, increases beyond
+ * what two of 32 bits hold: nothing is lost, or counted twice. */
+TEST(parts_add_up)
+{
+	struct meter *m = meter_new(SLOT);
+	int64_t now_ns = 0, raw = 0, next, sum = 0, all = 0;
+	uint64_t slot = 0;
+
+	srandom(3);
+	for (int i = 0; i < 3000; i++) {
+		int64_t grown = i % 3 == 0 ? random() % 5 :
+		    (int64_t)random() << 18;
+
+		next = random() % 50 == 0 ? grown : raw + grown;
+		if (i > 0)
+			sum += next >= raw ? next - raw : next;
+		raw = next;
+		meter_counter(m, &counter, now_ns, raw);
+		for (; (int64_t)(slot + 1) * SLOT <= now_ns; slot++) {
+			struct batch *b = batch_new(SLOT);
+
+			meter_close(m, slot, b);
+			CHECK_INT(b->n_blocks, 1);
+			all += b->blocks[0].increase;
+			CHECK(b->blocks[0].increase >= 0);
+			batch_free(b);
+		}
+		now_ns += random() % (random() % 9 == 0 ? 9 * SLOT : SLOT);
+	}
+	check_increase(m, slot, sum - all);
 	meter_free(m);
 }
 
@@ -237,6 +337,11 @@ main(void)
 	RUN(counters);
 	RUN(steady_counters);
 	RUN(increases);
+	RUN(a_late_reading_is_parted_at_the_border);
+	RUN(a_late_increase_is_parted_as_well);
+	RUN(each_slot_of_a_long_wait_has_its_part);
+	RUN(a_clock_that_went_back_parts_nothing);
+	RUN(parts_add_up);
 	RUN(gauges);
 	RUN(earlier_than_the_slot);
 	RUN(idle_series_are_forgotten);
