@@ -14,6 +14,7 @@
 #include "collector/objects/objects.h"
 #include "collector/process/reader.h"
 #include "collector/process/services.h"
+#include "collector/watch/process_watch.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 
@@ -127,16 +128,12 @@ allocs_lose(struct engine *s, const struct process *p, uint64_t objects,
 }
 
 /* What a process has could not be looked for: nobody knows what that is.  One
- * that has ended, of which we are not told yet, has nothing any more: those
- * that began in its place are known by their tables, and would be counted
- * beside it. */
+ * that has ended, behind the slot or untold, has what it had. */
 static void
-allocs_lose_table(struct engine *s, struct process *p)
+allocs_lose_table(struct engine *s, const struct process *p)
 {
-	if (reader_find("/proc", p->pid, p->pid) == 0) {
-		process_drop(services_table(s->services), p, PROCESS_OBJECTS);
+	if (reader_find("/proc", p->pid, p->pid) == 0)
 		return;
-	}
 	s->allocs.lacks = true;
 	allocs_in_use(s)->table_unread++;
 	allocs_service(s, p)->lost[LOST_TABLE_UNREAD]++;
@@ -258,15 +255,17 @@ allocs_meet(struct engine *s, struct process *p)
 }
 
 /* Of those who hold nothing it is asked when they are met, and here where they
- * began just then: they may not take anything any more.  Where a table is, the
- * mappings of now say. */
+ * began just then: they may not take anything any more.  Those that began
+ * behind the slot may hold what others held at its end, who have ended since.
+ * Where a table is, the mappings of now say. */
 static void
 allocs_find_lost(void *arg, struct process *p)
 {
 	struct engine *s = arg;
 	bool holds = p->part[PROCESS_OBJECTS] != NULL;
 
-	if (!holds && (int64_t)p->start_ns < s->allocs.checked_boot_ns)
+	if ((!holds && (int64_t)p->start_ns < s->allocs.checked_boot_ns) ||
+	    (int64_t)p->start_ns >= s->allocs.end_boot_ns)
 		return;
 	if (holds)
 		maps_renew(p);
@@ -307,8 +306,12 @@ allocs_check(struct engine *s)
 	uint64_t lost = allocs_lost(s);
 	bool lacks = a->lacks || lost != a->lost ||
 	    s->border.open_slot <= a->lost_slot;
-	int64_t now_ns = clock_boot_ns();
+	int64_t now_ns = clock_boot_ns(), ago_ns = clock_mono_ns() -
+	    s->allocs.end_ns;
 
+	/* that began before it for sure: its beginning is known in steps */
+	a->end_boot_ns = now_ns - (ago_ns > 0 ? ago_ns : 0) -
+	    PROCESS_STEP_NS + 1;
 	if (lost != a->lost)
 		a->lost_slot = border_slot(&s->border,
 		    (uint64_t)clock_mono_ns());
@@ -320,7 +323,7 @@ allocs_check(struct engine *s)
 	} else {
 		objects_holders(a->objects, allocs_read_renewed, s);
 	}
-	a->checked_boot_ns = now_ns;
+	a->checked_boot_ns = a->end_boot_ns;
 }
 
 bool
@@ -417,12 +420,28 @@ allocs_observe(struct engine *s)
 	services_each(s->services, allocs_count, s);
 }
 
+/* One that has ended within the slot has nothing at its end, though the list
+ * of processes was read before that. */
+static void
+allocs_drop_ended(void *arg, struct process *p)
+{
+	struct engine *s = arg;
+
+	if (p->exit_ns != 0 && p->exit_ns < s->allocs.end_ns &&
+	    reader_find("/proc", p->pid, p->pid) == 0)
+		process_drop(services_table(s->services), p, PROCESS_OBJECTS);
+}
+
 void
-allocs_sweep(struct engine *s)
+allocs_sweep(struct engine *s, int64_t end_ns)
 {
 	if (s->allocs.objects == NULL)
 		return;
+	if (s->watch != NULL)
+		process_watch_drain(s->watch, clock_mono_ns());
+	s->allocs.end_ns = end_ns;
 	objects_sweep(s->allocs.objects);
+	objects_holders(s->allocs.objects, allocs_drop_ended, s);
 	allocs_check(s);
 	allocs_observe(s);
 }

@@ -45,7 +45,9 @@ struct allocs {
 	int64_t began_boot_ns; /* when the probes were attached */
 	uint64_t lost; /* events that we were not told of */
 	uint64_t lost_slot; /* what came until some were new is of it at most */
-	int64_t checked_boot_ns; /* when that was looked at, */
+	int64_t end_ns;      /* of the slot that is made: CLOCK_MONOTONIC, */
+	int64_t end_boot_ns; /* and by the other clock, if it is over */
+	int64_t checked_boot_ns; /* of the one before, when it was looked at, */
 	int64_t lost_boot_ns;    /* and when some were new; 0: never */
 	bool lacks; /* what is in use lacks something that may be found */
 	struct observed observed; /* at the end of the slot */
@@ -88,9 +90,9 @@ void allocs_leaf(const struct sample_event *e, char leaf[ALLOCS_LEAF_MAX]);
 /* Takes over what lives in processes that were there before us. */
 void allocs_take_over(struct engine *s);
 
-/* The end of a slot: before its blocks are made; and when all stacks of it are,
- * those that go on are kept. */
-void allocs_sweep(struct engine *s);
+/* The end of a slot, which was at end_ns of CLOCK_MONOTONIC: before its blocks
+ * are made; and when all stacks of it are, those that go on are kept. */
+void allocs_sweep(struct engine *s, int64_t end_ns);
 void allocs_settle(struct engine *s);
 
 #endif

@@ -235,7 +235,7 @@ engine_close_slot(void *source, uint64_t slot, struct batch *b, bool first)
 	emit_entries(s);
 	if (s->waits != NULL)
 		waits_close_slot(s, slot, b);
-	allocs_sweep(s);
+	allocs_sweep(s, engine_slot_end(s, slot));
 	emit_profiles(s, slot, b);
 	emit_places(s, slot, b);
 	account_put(s, slot, b);

@@ -568,8 +568,12 @@ objects_kept_frame(const struct objects *o, size_t i, uint32_t k)
 void
 objects_holders(const struct objects *o, objects_holder_fn *fn, void *arg)
 {
-	for (const struct holder *h = o->holders; h != NULL; h = h->next)
+	const struct holder *h, *next;
+
+	for (h = o->holders; h != NULL; h = next) {
+		next = h->next;
 		fn(arg, h->p);
+	}
 }
 
 void

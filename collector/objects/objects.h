@@ -134,7 +134,7 @@ struct objects_kept objects_kept_get(const struct objects *o, size_t i);
 /* Frame k of it, root first; strings are valid until names are kept again. */
 struct frame objects_kept_frame(const struct objects *o, size_t i, uint32_t k);
 
-/* Each process that has the library. */
+/* Each process that has the library; the function may drop what it has. */
 typedef void objects_holder_fn(void *arg, struct process *p);
 void objects_holders(const struct objects *o, objects_holder_fn *fn,
     void *arg);

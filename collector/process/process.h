@@ -101,6 +101,8 @@ struct process {
 	bool renewed;         /* a younger one is no news */
 	int64_t executed_ns;  /* monotonic: since when it has executed what
 	                       * `read` does not say yet; 0: nothing */
+	int64_t exit_ns;      /* monotonic: of the last thread that ended, as
+	                       * far as was told; 0: none */
 	uint32_t image;       /* counts the programs it was seen to execute */
 	void *part[PROCESS_PARTS]; /* NULL: none */
 	/* NULL: nobody could look at it, it is known by the kernel's word

@@ -240,6 +240,18 @@ watch_thread(struct process_watch *c, int32_t pid)
 }
 
 static void
+watch_exit(struct process_watch *c, const struct process_event *e)
+{
+	struct process *p = process_find(services_table(c->parts.services),
+	    e->pid, 0);
+
+	if (p != NULL && e->time_ns > p->exit_ns)
+		p->exit_ns = e->time_ns;
+	if (e->tid == e->pid)
+		watch_forget(c, e->pid);
+}
+
+static void
 watch_exec(struct process_watch *c, const struct process_event *e,
     int64_t now_ns)
 {
@@ -293,8 +305,7 @@ process_watch_event(
 			watch_thread(c, e->pid);
 		break;
 	case PROCESS_EXIT:
-		if (e->tid == e->pid)
-			watch_forget(c, e->pid);
+		watch_exit(c, e);
 		break;
 	default:
 		break;
