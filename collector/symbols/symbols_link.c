@@ -32,7 +32,8 @@
 #define RESTART_MIN_NS (100 * NS_PER_MS) /* doubles up to the next line */
 #define RESTART_MAX_NS (5 * NS_PER_S)
 #define HEALTHY_NS (20 * NS_PER_S)       /* a life that forgives the past */
-#define CORPSES_MAX 4                    /* killed, but stuck in a read */
+#define CORPSES_MAX 8                    /* killed, but stuck in a read */
+#define BURY_MS 200                      /* that the last one may take to die */
 
 struct symbols_link {
 	link_answer_fn *answer;
@@ -40,7 +41,6 @@ struct symbols_link {
 	void *arg;
 	int epoll, socket, pidfd; /* the last two -1 without a child */
 	pid_t pid;
-	pid_t corpses[CORPSES_MAX];
 	uint32_t generation, seq;
 	uint64_t restarts;
 	bool inlined;
@@ -50,6 +50,9 @@ struct symbols_link {
 	int64_t turn_ns, turn_cpu_ns; /* when the oldest became that */
 	uint8_t reply[WIRE_REPLY_MAX];
 };
+
+/* Of all links: one may be freed before its child is dead. */
+static pid_t corpses[CORPSES_MAX];
 
 static _Noreturn void
 link_child(int socket, pid_t parent)
@@ -171,19 +174,18 @@ link_gather(pid_t pid)
 	return true;
 }
 
-/* Tries to gather all; false when no more can be left lying. */
-static bool
-link_bury(struct symbols_link *l)
+/* Tries to gather all; returns how many are left lying. */
+static size_t
+link_bury(void)
 {
-	bool room = false;
-	size_t i;
+	size_t i, left = 0;
 
 	for (i = 0; i < CORPSES_MAX; i++) {
-		if (l->corpses[i] != 0 && link_gather(l->corpses[i]))
-			l->corpses[i] = 0;
-		room = room || l->corpses[i] == 0;
+		if (corpses[i] != 0 && link_gather(corpses[i]))
+			corpses[i] = 0;
+		left += corpses[i] != 0;
 	}
-	return room;
+	return left;
 }
 
 /* Ends the child.  Its death is gathered by a later pump: waiting for it
@@ -197,22 +199,27 @@ link_end(struct symbols_link *l)
 	close(l->socket);
 	if (l->pidfd >= 0)
 		close(l->pidfd);
-	for (i = 0; i < CORPSES_MAX && l->corpses[i] != 0; i++)
+	for (i = 0; i < CORPSES_MAX && corpses[i] != 0; i++)
 		continue;
 	if (i < CORPSES_MAX)
-		l->corpses[i] = l->pid;
+		corpses[i] = l->pid;
 	l->socket = l->pidfd = -1;
 	l->pid = 0;
 }
 
+/* There may be no pump any more.  To die takes a moment; one that the kernel
+ * holds is left to the links to come. */
 void
 symbols_link_free(struct symbols_link *l)
 {
+	const struct timespec ms = {0, NS_PER_MS};
+
 	if (l == NULL)
 		return;
 	if (l->socket >= 0)
 		link_end(l);
-	link_bury(l);
+	for (int i = 0; i < BURY_MS && link_bury() > 0; i++)
+		nanosleep(&ms, NULL);
 	free(l);
 }
 
@@ -333,7 +340,7 @@ link_restart(struct symbols_link *l, int64_t now_ns)
 {
 	const struct err *e;
 
-	if (!link_bury(l) || now_ns < l->restart_at_ns)
+	if (link_bury() == CORPSES_MAX || now_ns < l->restart_at_ns)
 		return;
 	e = link_start(l, now_ns);
 	if (e != NULL) {
@@ -357,7 +364,7 @@ symbols_link_pump(struct symbols_link *l, int64_t now_ns)
 	}
 	if (l->socket < 0)
 		link_restart(l, now_ns);
-	link_bury(l); /* one may die after its successor was born */
+	link_bury(); /* one may die after its successor was born */
 }
 
 /* Sends and remembers; the length is that of the used part. */

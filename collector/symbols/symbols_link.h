@@ -43,6 +43,7 @@ typedef void link_lost_fn(void *arg, const struct link_request *q,
  * answer waits. */
 const struct err *symbols_link_new(struct symbols_link **out, int epoll,
     link_answer_fn *answer, link_lost_fn *lost, void *arg);
+/* Ends the child and gathers it, 0.2 s at most. */
 void symbols_link_free(struct symbols_link *l);
 
 /* Room for one more request to a living child? */
