@@ -45,8 +45,10 @@ enum {
 };
 
 #define PF_KTHREAD 0x00200000 /* task_struct.flags */
+#define PF_IO_WORKER 0x10     /* a process's, for its io_uring */
 #define TASK_STOPS 0x000c     /* task_struct.__state: stopped or traced, */
 #define TASK_ENDS 0x0080      /* and its last moment */
+#define O_DSYNC 0x1000        /* file.f_flags: O_SYNC has it, too */
 #define VM_SHARED 0x8         /* vm_area_struct.vm_flags */
 #define TMPFS_MAGIC 0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
@@ -88,6 +90,7 @@ struct inode {
 } __attribute__((preserve_access_index));
 
 struct file {
+	unsigned int f_flags;
 	struct inode *f_inode;
 } __attribute__((preserve_access_index));
 
@@ -150,6 +153,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags, __state;
 	int pid, tgid, on_cpu, exit_state, exit_code;
+	unsigned int in_iowait : 1;
 	char comm[16];
 	__u64 start_time;
 	struct files_struct *files;

@@ -364,9 +364,10 @@ set_up(struct wait_thread *t, const struct task_struct *task, __u32 state,
 	thread_give(t, task);
 }
 
-SEC("tp_btf/sched_process_fork")
+/* Unlike sched_process_fork the kernel tells of io_uring's workers by it. */
+SEC("tp_btf/task_newtask")
 int
-BPF_PROG(wait_fork, struct task_struct *parent, struct task_struct *child)
+BPF_PROG(wait_fork, struct task_struct *child)
 {
 	struct wait_thread *t;
 

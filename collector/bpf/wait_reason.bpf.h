@@ -69,12 +69,23 @@ reason_of_call(struct task_struct *task, __u8 before)
 	return rule == WAIT_RULE_RESTART ? before : wait_rule_reason(rule);
 }
 
+/* It never was in user mode: its registers are a copy of those of who made it,
+ * in a call that it is not in. */
+static __always_inline __u8
+reason_of_worker(struct task_struct *task, unsigned int task_state)
+{
+	return wait_worker_reason(task_state,
+	    BPF_CORE_READ_BITFIELD(task, in_iowait));
+}
+
 /* Remembers the call, which may go on after the thread was stopped. */
 static __always_inline __u8
 reason_of(struct wait_thread *t, struct task_struct *task,
     unsigned int task_state)
 {
-	__u8 reason = reason_of_call(task, t->called);
+	__u8 reason = (task->flags & PF_IO_WORKER) != 0 ?
+	    reason_of_worker(task, task_state) :
+	    reason_of_call(task, t->called);
 
 	if (reason != WAIT_FAULT)
 		t->called = reason;

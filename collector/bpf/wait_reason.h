@@ -11,6 +11,8 @@
  *	restart_syscall what the call waited for that a stop has interrupted
  *	none            a page fault
  *
+ * A worker of io_uring is in no call: by how it waits.
+ *
  * What is in no row is "other": wait4, pause, terminals, event descriptors,
  * and all calls of 32-bit code, which has other numbers.
  *
@@ -113,6 +115,20 @@ wait_file_reason(__u32 mode)
 	default:
 		return WAIT_OTHER;
 	}
+}
+
+#define WAIT_INTERRUPTIBLE 1   /* task_struct.__state: till a signal comes, */
+#define WAIT_UNINTERRUPTIBLE 2 /* or not, */
+#define WAIT_NO_LOAD 0x400     /* which counts as idle all the same */
+
+/* Of a worker of io_uring: for work it waits as for a signal. */
+static inline __u8
+wait_worker_reason(__u32 task_state, bool in_iowait)
+{
+	if (in_iowait || (task_state & (WAIT_UNINTERRUPTIBLE |
+	    WAIT_NO_LOAD)) == WAIT_UNINTERRUPTIBLE)
+		return WAIT_DISK;
+	return (task_state & WAIT_INTERRUPTIBLE) != 0 ? WAIT_POLL : WAIT_OTHER;
 }
 
 /* Where the number alone tells it. */

@@ -44,6 +44,19 @@ TEST(reasons)
 	CHECK_INT(wait_file_reason(0), WAIT_OTHER); /* an event descriptor */
 }
 
+#define KILLABLE 0x102
+#define IDLE 0x402
+
+TEST(workers_of_io_uring_by_how_they_wait)
+{
+	CHECK_INT(wait_worker_reason(WAIT_UNINTERRUPTIBLE, true), WAIT_DISK);
+	CHECK_INT(wait_worker_reason(WAIT_UNINTERRUPTIBLE, false), WAIT_DISK);
+	CHECK_INT(wait_worker_reason(KILLABLE, false), WAIT_DISK);
+	CHECK_INT(wait_worker_reason(WAIT_INTERRUPTIBLE, true), WAIT_DISK);
+	CHECK_INT(wait_worker_reason(WAIT_INTERRUPTIBLE, false), WAIT_POLL);
+	CHECK_INT(wait_worker_reason(IDLE, false), WAIT_OTHER);
+}
+
 #define LIFE 20000 /* "nanoseconds" */
 #define SLOT 1000
 #define BEGIN 300 /* of the first slot */
@@ -141,6 +154,7 @@ main(void)
 {
 	RUN(calls_have_the_kernels_numbers);
 	RUN(reasons);
+	RUN(workers_of_io_uring_by_how_they_wait);
 	RUN(sums_are_those_of_every_nanosecond);
 	RUN(no_more_is_queued_than_was_waited);
 	return test_done();
