@@ -9,7 +9,8 @@
  *	disk_complete  it is done
  *	disk_merge     it has become a part of another one
  *	disk_sync_*    fsync and its like: as the file system sees it (ext4)
- *	disk_call_*    the same as system calls: what is none is ext4's still
+ *	disk_call_*    the same as system calls: what is none, as those that a
+ *	               worker of io_uring does, is ext4's still
  *	disk_reclaim_*, disk_compact_*   looking for memory
  *	disk_run_queue   a thread that was ready to run does
  *	disk_fault_user, disk_fault_kernel   a page fault begins
@@ -81,11 +82,16 @@ struct disk_waiter {
 	__u32 tid, what;
 };
 
+struct disk_wait {
+	__u64 since_ns;
+	__u32 detail, zero;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WAITERS);
 	__type(key, struct disk_waiter);
-	__type(value, __u64); /* since */
+	__type(value, struct disk_wait);
 } disk_waiters SEC(".maps");
 
 struct disk_faulter {
@@ -406,26 +412,28 @@ BPF_PROG(disk_merge, struct request *rq)
 /* ---- threads that wait in the kernel ---- */
 
 static __always_inline void
-begin_wait(__u32 what)
+begin_wait(__u32 what, __u8 detail)
 {
 	struct disk_waiter key = {(__u32)bpf_get_current_pid_tgid(), what};
-	__u64 now_ns = bpf_ktime_get_ns();
+	struct disk_wait wait = {bpf_ktime_get_ns(), detail, 0};
 
-	if (bpf_map_update_elem(&disk_waiters, &key, &now_ns, 0) != 0)
+	if (bpf_map_update_elem(&disk_waiters, &key, &wait, 0) != 0)
 		lose(DISK_LOST_REQUEST);
 }
 
 static __always_inline void
-end_wait(__u32 what, __u8 detail)
+end_wait(__u32 what)
 {
 	struct disk_waiter waiter = {(__u32)bpf_get_current_pid_tgid(), what};
-	__u64 now_ns = bpf_ktime_get_ns(), ns, *since;
-	struct sums_key key = {.detail = detail};
+	__u64 now_ns = bpf_ktime_get_ns(), ns;
+	struct sums_key key = {};
+	struct disk_wait *wait;
 
-	since = bpf_map_lookup_elem(&disk_waiters, &waiter);
-	if (since == 0)
+	wait = bpf_map_lookup_elem(&disk_waiters, &waiter);
+	if (wait == 0)
 		return;
-	ns = now_ns - *since;
+	ns = now_ns - wait->since_ns;
+	key.detail = wait->detail;
 	bpf_map_delete_elem(&disk_waiters, &waiter);
 	key.tgid = current_tgid();
 	add(&key, what, sums_side(sums_border, now_ns), ns);
@@ -439,14 +447,20 @@ call_of(__u64 number)
 	    number == CALL_MSYNC ? DISK_MSYNC : DISK_OTHER_CALL;
 }
 
+/* A worker of io_uring is in no call, and sees no end of one. */
+static __always_inline bool
+is_worker(const struct task_struct *task)
+{
+	return (task->flags & PF_IO_WORKER) != 0;
+}
+
 /* The call that the thread is in. */
 static __always_inline __u8
-current_call(void)
+current_call(const struct task_struct *task)
 {
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct pt_regs *regs;
 
-	if ((task->flags & PF_KTHREAD) != 0)
+	if ((task->flags & (PF_KTHREAD | PF_IO_WORKER)) != 0)
 		return DISK_OTHER_CALL;
 	regs = (void *)bpf_task_pt_regs((void *)task);
 	return regs->cs == USER32_CS ? DISK_OTHER_CALL :
@@ -460,12 +474,27 @@ sync_is_call(__u8 call)
 	return disk_calls && call != DISK_OTHER_CALL;
 }
 
+/* What a worker does for IORING_OP_FSYNC, or for a write to a file that was
+ * opened for syncing. */
+static __always_inline __u8
+worker_call(const struct file *file, int datasync)
+{
+	if ((file->f_flags & O_DSYNC) != 0)
+		return DISK_OTHER_CALL;
+	return datasync != 0 ? DISK_FDATASYNC : DISK_FSYNC;
+}
+
 SEC("tp_btf/ext4_sync_file_enter")
 int
-BPF_PROG(disk_sync_enter)
+BPF_PROG(disk_sync_enter, struct file *file, int datasync)
 {
-	if (!sync_is_call(current_call()))
-		begin_wait(DISK_SYNC);
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u8 call = current_call(task);
+
+	if (is_worker(task))
+		begin_wait(DISK_SYNC, worker_call(file, datasync));
+	else if (!sync_is_call(call))
+		begin_wait(DISK_SYNC, call);
 	return 0;
 }
 
@@ -473,10 +502,10 @@ SEC("tp_btf/ext4_sync_file_exit")
 int
 BPF_PROG(disk_sync_exit)
 {
-	__u8 call = current_call();
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
 
-	if (!sync_is_call(call))
-		end_wait(DISK_SYNC, call);
+	if (!sync_is_call(current_call(task)))
+		end_wait(DISK_SYNC);
 	return 0;
 }
 
@@ -484,8 +513,10 @@ SEC("tp_btf/sys_enter")
 int
 BPF_PROG(disk_call_enter, struct pt_regs *regs, long number)
 {
-	if (call_of(number) != DISK_OTHER_CALL)
-		begin_wait(DISK_SYNC);
+	__u8 call = call_of(number);
+
+	if (call != DISK_OTHER_CALL)
+		begin_wait(DISK_SYNC, call);
 	return 0;
 }
 
@@ -493,10 +524,8 @@ SEC("tp_btf/sys_exit")
 int
 BPF_PROG(disk_call_exit, struct pt_regs *regs)
 {
-	__u8 call = call_of(regs->orig_ax);
-
-	if (call != DISK_OTHER_CALL)
-		end_wait(DISK_SYNC, call);
+	if (call_of(regs->orig_ax) != DISK_OTHER_CALL)
+		end_wait(DISK_SYNC);
 	return 0;
 }
 
@@ -504,7 +533,7 @@ SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
 int
 BPF_PROG(disk_reclaim_begin)
 {
-	begin_wait(DISK_RECLAIM);
+	begin_wait(DISK_RECLAIM, 0);
 	return 0;
 }
 
@@ -512,7 +541,7 @@ SEC("tp_btf/mm_vmscan_direct_reclaim_end")
 int
 BPF_PROG(disk_reclaim_end)
 {
-	end_wait(DISK_RECLAIM, 0);
+	end_wait(DISK_RECLAIM);
 	return 0;
 }
 
@@ -520,7 +549,7 @@ SEC("tp_btf/mm_compaction_begin")
 int
 BPF_PROG(disk_compact_begin)
 {
-	begin_wait(DISK_COMPACT);
+	begin_wait(DISK_COMPACT, 0);
 	return 0;
 }
 
@@ -528,7 +557,7 @@ SEC("tp_btf/mm_compaction_end")
 int
 BPF_PROG(disk_compact_end)
 {
-	end_wait(DISK_COMPACT, 0);
+	end_wait(DISK_COMPACT);
 	return 0;
 }
 

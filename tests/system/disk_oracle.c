@@ -1,6 +1,6 @@
 /*
  * disk_oracle FOLDER: reads straight from a device, in order and not, and
- * writes and syncs, by its own clock.
+ * writes and syncs, itself and by io_uring, by its own clock.
  *
  *	reads N BYTES      the O_DIRECT ones
  *	sync CALL NS       each call
@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/system/uring.h"
 
 #define BLOCK 4096
 #define BLOCKS 1024 /* of the file that is read */
@@ -121,6 +123,40 @@ write_synced(const char *name, const char *room)
 	close(fd);
 }
 
+static void
+do_timed(struct uring *u, const struct io_uring_sqe *request, const char *call)
+{
+	int64_t began = now_ns();
+
+	if (uring_do(u, request) < 0)
+		errx(1, "io_uring: %s", call);
+	printf("sync %s %lld\n", call, (long long)(now_ns() - began));
+}
+
+/* By workers of io_uring, where there is one: in no call of their own. */
+static void
+sync_by_workers(const char *name, const char *synced, const char *room)
+{
+	int fd = file(name, O_RDWR), direct = file(synced, O_RDWR | O_SYNC);
+	struct io_uring_sqe sync = {.opcode = IORING_OP_FSYNC, .fd = fd};
+	struct io_uring_sqe put = {.opcode = IORING_OP_WRITE, .fd = direct,
+	    .addr = (uintptr_t)room, .len = BLOCK};
+	struct uring u;
+
+	if (!uring_open(&u))
+		return;
+	for (int i = 0; i < SYNCS; i++) {
+		if (pwrite(fd, room, BLOCK, (off_t)i * BLOCK) != BLOCK)
+			err(1, "%s", name);
+		sync.fsync_flags = i % 2 == 0 ? 0 : IORING_FSYNC_DATASYNC;
+		do_timed(&u, &sync, i % 2 == 0 ? "fsync" : "fdatasync");
+		put.off = (uint64_t)i * BLOCK;
+		do_timed(&u, &put, "other");
+	}
+	close(fd);
+	close(direct);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -132,6 +168,7 @@ main(int argc, char **argv)
 	read_straight("read", room);
 	sync_often("written", room);
 	write_synced("synced", room);
+	sync_by_workers("written", "synced", room);
 	free(room);
 	if (chdir("/") != 0)
 		err(1, "/");
