@@ -479,7 +479,6 @@ symbols_child_run(int socket)
 
 	if (c == NULL)
 		_exit(1);
-	heap_keep_little(); /* the daemon keeps more while it starts */
 	c->socket = socket;
 	while (child_receive(c, &q, &fd))
 		child_serve(c, &q, fd);
