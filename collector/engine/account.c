@@ -267,6 +267,28 @@ account_time(const struct engine *s, uint64_t slot)
 	return now < begin ? begin : now > last ? last : now;
 }
 
+void
+account_put_watched(struct engine *s, size_t type, uint64_t slot,
+    struct batch *b, const int64_t between_ns[2])
+{
+	struct engine_profile *p = &s->profiles[type];
+	struct label label = {"source", p->row->name};
+	struct series_desc d = {.kind = SERIES_COUNTER,
+	    .name = "memlens_profile_watched_seconds_total",
+	    .unit = "seconds", .scale = 9, .labels = &label, .n_labels = 1};
+	int64_t from_ns = (int64_t)slot * s->border.slot_ns -
+	    s->border.wall_offset_ns, to_ns = from_ns + s->border.slot_ns, ns;
+
+	if (from_ns < between_ns[0])
+		from_ns = between_ns[0];
+	if (to_ns > between_ns[1])
+		to_ns = between_ns[1];
+	ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	p->watched_ns += ns;
+	batch_add_counter(b, batch_series(b, &d), slot, account_time(s, slot),
+	    ns, p->watched_ns);
+}
+
 static void
 account_put_profile(struct engine *s, size_t i, struct account_target *t)
 {
@@ -280,6 +302,9 @@ account_put_profile(struct engine *s, size_t i, struct account_target *t)
 	account_put_memory(t, p);
 	account_put_broken(t, p);
 	service_faults_put(p->faults, t->batch, t->slot, t->time_ns);
+	if (p->clocked_ns != 0) /* a stop closes its slot as it comes */
+		account_put_watched(s, i, t->slot, t->batch,
+		    (int64_t[2]){p->clocked_ns, clock_mono_ns()});
 	p->told = p->now;
 }
 

@@ -62,6 +62,11 @@ struct account_shared {
 /* Adds the counters of all to the batch. */
 void account_put(struct engine *s, uint64_t slot, struct batch *b);
 
+/* For how long of the slot a type was watched: all of it, but where it was only
+ * between these moments of CLOCK_MONOTONIC. */
+void account_put_watched(struct engine *s, size_t type, uint64_t slot,
+    struct batch *b, const int64_t between_ns[2]);
+
 /* The reading time of counters: the present, or the slot's last moment when
  * that is earlier. */
 int64_t account_time(const struct engine *s, uint64_t slot);

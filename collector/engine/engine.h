@@ -39,6 +39,9 @@ struct engine_profile {
 	char slow[200]; /* why it is sampled less often; "": it is not */
 	bool unset;     /* its clock could not be set anew: slow says why */
 	struct service_faults *faults;
+	int64_t clocked_ns; /* its clock ticks since then: CLOCK_MONOTONIC; 0:
+	                     * it has none */
+	int64_t watched_ns; /* in all slots, together */
 	struct account_profile now, told;
 };
 

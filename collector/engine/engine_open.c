@@ -62,6 +62,8 @@ engine_judge(struct engine *s, struct engine_profile *p)
 	sampler_cpus(s->sampler, (size_t)(p - s->profiles), &online,
 	    &sampled);
 	p->state = SOURCE_ATTACHED;
+	if (p->row->clock != NULL && p->clocked_ns == 0)
+		p->clocked_ns = clock_mono_ns();
 	if (sampled < online) {
 		p->state = SOURCE_DEGRADED;
 		snprintf(p->why, sizeof(p->why),

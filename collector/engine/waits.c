@@ -55,7 +55,6 @@ struct waits {
 	struct thread_slot_range slot; /* the open one */
 	int64_t began_ns;   /* threads are watched since then */
 	int64_t stopped_ns; /* 0: not */
-	int64_t watched_ns; /* in all slots, together */
 	const char *mark;   /* of what has no stack */
 	uint64_t lost;      /* events, until the slot's beginning */
 	int64_t marked_ns;  /* when it was chosen: the engine's clock */
@@ -705,29 +704,6 @@ waiter_end_slot(struct engine *s, struct waiter *x, uint8_t type)
 	return true;
 }
 
-/* How much of the slot threads were watched for: all of it, but where we have
- * begun or stopped in it. */
-static void
-waits_put_watched(struct engine *s, uint8_t type, uint64_t slot,
-    struct batch *b)
-{
-	struct waits *w = s->waits;
-	struct label label = {"source", s->profiles[type].row->name};
-	struct series_desc d = {.kind = SERIES_COUNTER,
-	    .name = "memlens_profile_watched_seconds_total",
-	    .unit = "seconds", .scale = 9, .labels = &label, .n_labels = 1};
-	int64_t from_ns = w->slot.begin_ns, to_ns = w->slot.end_ns, ns;
-
-	if (from_ns < w->began_ns)
-		from_ns = w->began_ns;
-	if (w->stopped_ns != 0 && to_ns > w->stopped_ns)
-		to_ns = w->stopped_ns;
-	ns = to_ns > from_ns ? to_ns - from_ns : 0;
-	w->watched_ns += ns;
-	batch_add_counter(b, batch_series(b, &d), slot, account_time(s, slot),
-	    ns, w->watched_ns);
-}
-
 void
 waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 {
@@ -748,7 +724,8 @@ waits_close_slot(struct engine *s, uint64_t slot, struct batch *b)
 	w->lost = lost;
 	waits_mend_reasons(s, type);
 	thread_time_put(w->time, b, slot, account_time(s, slot));
-	waits_put_watched(s, type, slot, b);
+	account_put_watched(s, type, slot, b, (int64_t[2]){w->began_ns,
+	    w->stopped_ns != 0 ? w->stopped_ns : INT64_MAX});
 }
 
 struct thread_time *

@@ -103,12 +103,11 @@ coverage_ask(struct store *s, const struct selector *selector,
 }
 
 const struct err *
-coverage_watched(struct store *s, int64_t from_ns, int64_t until_ns,
+coverage_watched(struct store *s, const char *metric, const int64_t range[2],
     bool *known, int128 *ns)
 {
 	struct coverage c = {0};
-	const struct err *e = coverage_sum(s, NULL, COVERAGE_WATCHED,
-	    (int64_t[2]){from_ns, until_ns}, &c);
+	const struct err *e = coverage_sum(s, NULL, metric, range, &c);
 
 	*known = c.known;
 	*ns = c.cpu_ns;

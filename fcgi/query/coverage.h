@@ -35,14 +35,18 @@ struct coverage {
 const struct err *coverage_ask(struct store *s, const struct selector *selector,
     int64_t from_ns, int64_t until_ns, struct coverage *out);
 
-/* What the daemon counts of each slot. */
+/* What the daemon counts of each slot, of threads; */
 #define COVERAGE_WATCHED                                                       \
 	"memlens_profile_watched_seconds_total{source=\"offcpu\"}"
 
-/* For how long threads were watched in a range, ns; of a slot that it cuts the
- * share by time.  *known: somebody has counted that. */
-const struct err *coverage_watched(struct store *s, int64_t from_ns,
-    int64_t until_ns, bool *known, int128 *ns);
+/* and of the clock that samples CPU time. */
+#define COVERAGE_CLOCKED                                                       \
+	"memlens_profile_watched_seconds_total{source=\"cpu\"}"
+
+/* The sum of one of these in a range, ns; of a slot that it cuts the share by
+ * time.  *known: somebody has counted that. */
+const struct err *coverage_watched(struct store *s, const char *metric,
+    const int64_t range[2], bool *known, int128 *ns);
 
 /* Does it fall short of what was sampled, by more than three standard errors of
  * the samples?  Then nobody knows what the clock missed. */

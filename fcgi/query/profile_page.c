@@ -295,22 +295,44 @@ profile_page_has_threshold(const struct profile_page *page)
 	return t != NULL && t->threshold;
 }
 
-/* The one in force, of which the governor makes more; and how much of the range
- * waits were taken in. */
+/* What counts for how long it was looked at; NULL: nothing does. */
+static const char *
+profile_page_watch(const struct profile_page *page)
+{
+	return profile_page_has_threshold(page) ? COVERAGE_WATCHED :
+	    strcmp(profile_page_source(page), "cpu") == 0 ? COVERAGE_CLOCKED :
+	    NULL;
+}
+
+bool
+profile_page_is_watched(const struct profile_page *page)
+{
+	return profile_page_watch(page) != NULL;
+}
+
+static const struct err *
+profile_page_ask_watched(struct profile_page *page)
+{
+	const int64_t range[2] = {page->from_ns, page->until_ns};
+
+	return !profile_page_is_watched(page) ? NULL :
+	    coverage_watched(page->store, profile_page_watch(page), range,
+	    &page->watched.known, &page->watched.ns);
+}
+
+/* The one in force, of which the governor makes more. */
 static const struct err *
 profile_page_ask_threshold(struct profile_page *page)
 {
-	const struct err *e;
+	const struct err *e = profile_page_ask_watched(page);
 	char metric[80];
 
-	if (!profile_page_has_threshold(page))
-		return NULL;
+	if (e != NULL || !profile_page_has_threshold(page))
+		return e;
 	snprintf(metric, sizeof(metric),
 	    "memlens_profile_threshold_seconds{source=\"%s\"}",
 	    profile_page_source(page));
-	e = coverage_watched(page->store, page->from_ns, page->until_ns,
-	    &page->watched.known, &page->watched.ns);
-	return e != NULL ? e : measure_once(page->store, metric, page->from_ns,
+	return measure_once(page->store, metric, page->from_ns,
 	    page->until_ns, &page->threshold.series, &page->threshold.n);
 }
 

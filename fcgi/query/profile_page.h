@@ -48,7 +48,7 @@ struct profile_page {
 	struct {
 		bool known;
 		int128 ns;
-	} watched; /* how much of the range, of waits */
+	} watched; /* how much of the range, of waits or CPU time */
 	int128 measured; /* all of it as it was sampled */
 	bool by_module;  /* set before: frames of each module apart */
 	bool calibrate;  /* amounts are scaled to what the kernel counted */
@@ -96,6 +96,9 @@ void profile_page_put(struct writer *w, const struct profile_page *page);
 const char *profile_page_source(const struct profile_page *page);
 const char *profile_page_records(const struct profile_page *page);
 bool profile_page_has_threshold(const struct profile_page *page);
+
+/* Is it counted for how long of the range it was looked at? */
+bool profile_page_is_watched(const struct profile_page *page);
 
 /* The samples of what is shown; false where they are not known. */
 bool profile_page_samples(const struct profile_page *page,

@@ -72,11 +72,11 @@ profile_page_put_parts(struct writer *w, const struct profile_page *page)
 	writer_key_int(w, "whole_slots", (int64_t)p->whole_slots);
 }
 
-/* Who was not there has not seen that nothing was waited for. */
+/* Who was not there has not seen that nothing was. */
 static void
 profile_page_put_watched(struct writer *w, const struct profile_page *page)
 {
-	if (!profile_page_has_threshold(page))
+	if (!profile_page_is_watched(page))
 		return;
 	writer_key(w, "watched_seconds");
 	if (page->watched.known)

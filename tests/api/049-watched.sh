@@ -41,5 +41,7 @@ check "of a slot that the range cuts its share" js '
 get GET "/api/v1/flamegraph.json?query=offcpu&$old"
 check "no data is null" js 'd.memlens.watched_seconds === null'
 get GET "/api/v1/flamegraph.json?query=cpu&$new"
-check "of CPU time it is not said" js 'd.memlens.watched_seconds === undefined'
+check "CPU time was sampled for less" js 'd.memlens.watched_seconds === 393'
+get GET "/api/v1/flamegraph.json?query=inuse_space&$new"
+check "of memory it is not said" js 'd.memlens.watched_seconds === undefined'
 exit $bad

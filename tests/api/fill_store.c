@@ -323,10 +323,13 @@ fill_waits(struct batch *b, uint64_t slot, bool recorded)
 static void
 fill_watched(struct batch *b, uint64_t slot, uint64_t age)
 {
-	static const struct label source = {"source", "offcpu"};
+	static const struct label sources[] = {{"source", "offcpu"},
+	    {"source", "cpu"}};
 
 	fill_counter(b, slot, "memlens_profile_watched_seconds_total",
-	    "seconds", 9, &source, 1, (age == 20 ? 4 : 10) * NS_PER_S);
+	    "seconds", 9, &sources[0], 1, (age == 20 ? 4 : 10) * NS_PER_S);
+	fill_counter(b, slot, "memlens_profile_watched_seconds_total",
+	    "seconds", 9, &sources[1], 1, (age == 20 ? 3 : 10) * NS_PER_S);
 }
 
 /* Nobody of "mix" was seen to hold a lock, and somebody of "held" was.  Lost

@@ -128,16 +128,19 @@
       'for is not in what the library tells.' };
   }
 
-  /* That threads were not watched in all of the slots, each so many seconds,
-   * that have data: the profiler began or ended in one; else null. */
+  /* That threads were not watched, or CPU time was not sampled, in all of the
+   * slots, each so many seconds, that have data: the profiler began or ended in
+   * one; else null. */
   function watchedText(m, slot) {
     const of = m.slots * slot, seen = m.watched_seconds;
     if (typeof seen !== 'number' || !(of - seen > of * WATCHED_NOTED))
       return null;
-    return { text: 'threads watched for ' + ns.unit.text(seen, 'seconds') +
-      ' of ' + ns.unit.text(of, 'seconds'),
-    why: 'What threads waited for in the rest of these ' + F.count(m.slots) +
-      ' slots nobody has seen: the profiler was started or stopped in them.' };
+    const waits = m.threshold_seconds !== undefined;
+    return { text: (waits ? 'threads watched' : 'CPU time sampled') + ' for ' +
+      ns.unit.text(seen, 'seconds') + ' of ' + ns.unit.text(of, 'seconds'),
+    why: (waits ? 'What threads waited for' : 'What ran') + ' in the rest of ' +
+      'these ' + F.count(m.slots) + ' slots nobody has seen: the profiler ' +
+      'was started or stopped in them.' };
   }
 
   /* Stacks that lack callers, of the whole host where `whose` says so: their

@@ -310,7 +310,10 @@ test('where threads were not watched for all of the slots is said', () => {
   assert.equal(watchedText({ slots: 40 }, 10), null);
   assert.equal(watchedText({ slots: 0, watched_seconds: null }, 10), null);
   assert.equal(watchedText({ slots: 40, watched_seconds: 399.99 }, 10), null);
-  const part = watchedText({ slots: 40, watched_seconds: 345 }, 10);
+  const cpu = watchedText({ slots: 40, watched_seconds: 345 }, 10);
+  assert.match(cpu.text, /^CPU time sampled for 5/);
+  const part = watchedText({ slots: 40, watched_seconds: 345,
+    threshold_seconds: null }, 10);
   assert.match(part.text, /^threads watched for 5(\.75 min| min 45 s) of 6/);
   assert.match(part.why, /the rest of these 40 slots/);
 });
