@@ -7,6 +7,7 @@ name=wr_${dir##*.}
 name=${name:0:15}
 cp "$BUILD/system/identity_oracle" "$dir/$name"
 configure 1s
+sed -i '/^\[cpu\]/,/^enabled/s/no/yes/' "$dir/conf"
 printf '[offcpu]\nenabled = yes\n[alloc_space]\nenabled = no\n' >>"$dir/conf"
 start_daemon one -s "$dir/store"
 one=$last
@@ -67,3 +68,8 @@ for type in offcpu wall lock; do
 		"$(jq '.memlens.watched_seconds // "nothing"' "$dir/answer")" \
 		"$(jq .watched.seconds "$dir/threads")"
 done
+answer "/api/v1/flamegraph.json?query=cpu&$range"
+cpu=$(jq '.memlens.watched_seconds // 0' "$dir/answer")
+expect_true "CPU time was sampled for about as long" awk -v a="$cpu" \
+	-v b="$(jq .watched.seconds "$dir/threads")" \
+	'BEGIN { exit !(a > b - 1 && a < b + 1) }'
