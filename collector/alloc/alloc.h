@@ -5,7 +5,7 @@
  *
  *	memlens_alloc1_took  rdi: object, 0 if it is in no table
  *	                    rsi: bytes that were asked for, rdx: enum alloc_call
- *	memlens_alloc1_gave  rdi: object
+ *	memlens_alloc1_gave  rdi: object, rsi: enum alloc_end
  *
  * Both are a nop of one byte, which a probe need not step over.
  *
@@ -47,6 +47,15 @@ enum alloc_call {
 	ALLOC_ALIGNED, /* posix_memalign, aligned_alloc, memalign, ... */
 	ALLOC_NEW,     /* operator new that is not of the language's library */
 	ALLOC_CALLS
+};
+
+/* An object that may move is in no table meanwhile: another thread may be given
+ * its address before it is known to have moved, and it is not, then. */
+enum alloc_end {
+	ALLOC_FREED,
+	ALLOC_MOVES, /* perhaps: one of these follows */
+	ALLOC_MOVED,
+	ALLOC_STAYS
 };
 
 struct alloc_cell {

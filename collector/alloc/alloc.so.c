@@ -115,7 +115,7 @@ SLOW void
 unsample(void *p)
 {
 	if (table_remove(p, NULL))
-		tell_gave(p);
+		tell_gave(p, ALLOC_FREED);
 }
 
 static SLOW void *
@@ -143,8 +143,7 @@ slow_free(void *p)
 
 /*
  * The old object leaves the table, and the daemon hears of it, before another
- * thread can be given its address.  One that could not grow is there again,
- * as one that is taken here.
+ * thread can be given its address.  One that could not grow is there again.
  */
 static void *
 move_sampled(void *p, size_t n)
@@ -154,11 +153,12 @@ move_sampled(void *p, size_t n)
 
 	if (!table_remove(p, &bytes))
 		return next.realloc(p, n);
-	tell_gave(p);
+	tell_gave(p, ALLOC_MOVES);
 	q = next.realloc(p, n);
-	if (q == NULL && n != 0)
-		tell_took(table_add(p, bytes) ? p : NULL, bytes,
-		    ALLOC_REALLOC);
+	if (q != NULL || n == 0)
+		tell_gave(p, ALLOC_MOVED);
+	else if (table_add(p, bytes))
+		tell_gave(p, ALLOC_STAYS);
 	return q;
 }
 

@@ -97,7 +97,7 @@ void table_keep_from_children(void);
 
 /* What the daemon sees. */
 void tell_took(void *object, size_t bytes, enum alloc_call call);
-void tell_gave(void *object);
+void tell_gave(void *object, enum alloc_end end);
 
 /* ---- alloc.so.c: who is sampled ---- */
 

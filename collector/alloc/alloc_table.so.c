@@ -34,13 +34,13 @@ tell_took(void *object, size_t bytes, enum alloc_call call)
 }
 
 SLOW void
-tell_gave(void *object)
+tell_gave(void *object, enum alloc_end end)
 {
 	__asm__ volatile(".globl memlens_alloc1_gave\n"
 	                 ".type memlens_alloc1_gave, @function\n"
 	                 "memlens_alloc1_gave: nop"
 	                 :
-	                 : "D"(object)
+	                 : "D"(object), "S"((long)end)
 	                 : "memory");
 }
 

@@ -40,7 +40,7 @@ fill_object(struct sample_event *e, struct pt_regs *regs, __u8 what)
 	e->of_object = what;
 	e->object.address = regs->di;
 	e->object.bytes = what == OBJECT_TOOK ? regs->si : 0;
-	e->object.call = what == OBJECT_TOOK ? regs->dx : 0;
+	e->object.call = what == OBJECT_TOOK ? regs->dx : regs->si;
 }
 
 /* How full the ring is with what is taken, in eighths of its share. */

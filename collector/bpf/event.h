@@ -48,7 +48,7 @@ enum event_object {
 struct object_event {
 	__u64 address; /* 0: it is in no table, and will not be given back */
 	__u64 bytes;   /* that the program asked for */
-	__u32 call;    /* enum alloc_call */
+	__u32 call;    /* enum alloc_call, or alloc_end */
 	__u32 zero;
 };
 

@@ -326,6 +326,16 @@ allocs_check(struct engine *s)
 	a->checked_boot_ns = a->end_boot_ns;
 }
 
+static void
+allocs_end(struct objects *o, struct process *p, const struct sample_event *e)
+{
+	if (e->object.call == ALLOC_FREED)
+		objects_give(o, p, e->exec_id, e->object.address);
+	else
+		objects_move(o, p, e->exec_id, e->object.address,
+		    (enum alloc_end)e->object.call);
+}
+
 bool
 allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 {
@@ -348,7 +358,7 @@ allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 	    allocs_weigh(e), e->time_ns)))
 		allocs_lose(s, p, e->value, allocs_weigh(e));
 	else if (p != NULL && !took)
-		objects_give(o, p, e->exec_id, e->object.address);
+		allocs_end(o, p, e);
 	return !took;
 }
 

@@ -406,6 +406,23 @@ objects_give(struct objects *o, struct process *p, uint32_t exec_id,
 }
 
 void
+objects_move(struct objects *o, struct process *p, uint32_t exec_id,
+    uint64_t address, enum alloc_end how)
+{
+	struct holder *h = holder_of(o, p);
+	uint32_t i = OBJECTS_NONE;
+
+	if (h != NULL && holder_go_on(o, h, exec_id))
+		i = object_find(o, h, address);
+	if (i == OBJECTS_NONE)
+		return;
+	if (how == ALLOC_MOVED && o->all[i].moves)
+		object_remove(o, i);
+	else
+		o->all[i].moves = how == ALLOC_MOVES;
+}
+
+void
 objects_each(struct objects *o, struct process *p, objects_fn *fn, void *arg)
 {
 	struct holder *h = p->part[PROCESS_OBJECTS];

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector/alloc/alloc.h"
+
 struct frame;
 struct objects;
 struct process;
@@ -81,6 +83,11 @@ bool objects_placed(struct objects *o, struct process *p, uint64_t address,
 /* It was given back; false: it is not known. */
 bool objects_give(struct objects *o, struct process *p, uint32_t exec_id,
     uint64_t address);
+
+/* It may move, has done so, or stays; not one that was taken at its address
+ * meanwhile. */
+void objects_move(struct objects *o, struct process *p, uint32_t exec_id,
+    uint64_t address, enum alloc_end how);
 
 /* It lives, as the library's table says, and was taken before we began or,
  * where `lost`, when we were not told.  One that is known already keeps its

@@ -31,6 +31,7 @@ struct object {
 	uint32_t in_bucket;    /* the next one in its bucket; of a free one,
 	                        * the next free one */
 	uint32_t before, after; /* of its holder's */
+	bool moves; /* perhaps */
 };
 
 /* A stack that objects have which outlive their slot. */

@@ -356,6 +356,35 @@ TEST(a_late_sample_of_the_program_before_ends_nothing)
 	processes_free(table);
 }
 
+/* realloc(3) says so before it is tried: what could not grow is there as it
+ * was, and what another thread took in its place is not what has moved. */
+TEST(objects_that_may_move)
+{
+	struct processes *table = processes_new();
+	struct objects *o = objects_new(table);
+	struct process *p = process_add(table, 7, 1000);
+
+	CHECK(objects_take(o, p, 0, 4096, weigh(100), 1));
+	CHECK(objects_take(o, p, 0, 8192, weigh(100), 2));
+	objects_move(o, p, 0, 4096, ALLOC_MOVES);
+	CHECK_INT(live(o), 2);
+	objects_move(o, p, 0, 4096, ALLOC_STAYS);
+	objects_move(o, p, 0, 4096, ALLOC_MOVED); /* of one before */
+	CHECK_INT(live(o), 2);
+	objects_move(o, p, 0, 4096, ALLOC_MOVES);
+	objects_move(o, p, 0, 4096, ALLOC_MOVED);
+	CHECK_INT(live(o), 1);
+	objects_move(o, p, 0, 8192, ALLOC_MOVES);
+	CHECK(objects_take(o, p, 0, 8192, weigh(50), 3));
+	objects_move(o, p, 0, 8192, ALLOC_MOVED);
+	CHECK_INT(live(o), 1);
+	CHECK(objects_give(o, p, 0, 8192));
+	objects_move(o, p, 0, 12288, ALLOC_MOVES); /* unknown */
+	CHECK_INT(live(o), 0);
+	objects_free(o);
+	processes_free(table);
+}
+
 /* Golden: n / (1 - exp(-n / 2^19)), by bc. */
 TEST(weights)
 {
@@ -389,6 +418,7 @@ main(void)
 	RUN(objects_that_are_found);
 	RUN(objects_that_were_lost);
 	RUN(a_late_sample_of_the_program_before_ends_nothing);
+	RUN(objects_that_may_move);
 	RUN(weights);
 	return test_done();
 }
