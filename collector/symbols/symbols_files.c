@@ -513,7 +513,8 @@ symbols_file_queue(struct symbols *s, uint32_t address)
 	symbols_file_list(s, a->file);
 }
 
-/* Sends the queue of one file; true when nothing is left of it. */
+/* Sends the queue of one file, or its first part; false: the child takes no
+ * more, or is dead. */
 static bool
 file_send(struct symbols *s, uint32_t file)
 {
@@ -532,7 +533,7 @@ file_send(struct symbols *s, uint32_t file)
 		s->addresses[ids[i]].state = ADDRESS_SENT;
 	f->pending = at;
 	f->used_ns = s->now_ns;
-	return at == NONE;
+	return true;
 }
 
 /* An opaque file's addresses have no answer to wait for. */
@@ -555,7 +556,6 @@ symbols_files_send(struct symbols *s)
 	s->pending = NONE;
 	for (; file != NONE; file = next) {
 		struct file *f = s->files[file];
-		bool done = false;
 
 		next = f->next_pending;
 		if (f->state == FILE_OPAQUE)
@@ -568,10 +568,9 @@ symbols_files_send(struct symbols *s)
 		if (f->alt_fd >= 0 && file_is_ready(s, f) &&
 		    symbols_link_ready(s->link))
 			file_load_alt(s, file);
-		while (!done && file_is_whole(f) && f->pending != NONE &&
-		    file_is_ready(s, f) &&
-		    symbols_link_ready(s->link))
-			done = file_send(s, file);
+		while (file_is_whole(f) && f->pending != NONE &&
+		    file_is_ready(s, f) && file_send(s, file))
+			continue;
 		f->listed = false;
 		if (f->pending != NONE || f->waiting_fd >= 0)
 			symbols_file_list(s, file);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What the allocator's library costs programs, in CPU time: without the daemon,
-# and sampled by it; beside jemalloc's and tcmalloc's own sampling of as many
-# bytes. Both of a pair run one right after the other, in an order drawn anew; or
+# and sampled by it; beside a library that hands on every call, and jemalloc's
+# and tcmalloc's own sampling of as many bytes. Both of a pair run one right after the other, in an order drawn anew; or
 # as one process that changes between the library and the C library's own each
 # millisecond, where alloc_work knows how.
 #
@@ -19,6 +19,19 @@ rounds=${2:-9}
 library=$dir/libmemlens-alloc.so
 cp "$BUILD/libmemlens-alloc.so" "$library"
 chmod 755 "$library"
+empty=$dir/empty.so
+gcc -O2 -fno-builtin -fPIC -shared -o "$empty" -x c - <<'END' || exit 1
+#include <stddef.h>
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void __libc_free(void *);
+void *malloc(size_t n) { return __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return __libc_calloc(n, size); }
+void *realloc(void *p, size_t n) { return __libc_realloc(p, n); }
+void free(void *p) { __libc_free(p); }
+END
+chmod 755 "$empty"
 begin() { # as databases.sh would have it
 	"$@" >>"$dir/log/out" 2>&1 &
 	last=$!
@@ -107,10 +120,11 @@ work_postgres() {
 
 declare -A set_with=(
 	[library]="LD_PRELOAD=$library" [sampled]="LD_PRELOAD=$library"
+	[empty]="LD_PRELOAD=$empty"
 	[jemalloc]="LD_PRELOAD=$jemalloc MALLOC_CONF=prof:true,lg_prof_sample:19"
 	[tcmalloc]="LD_PRELOAD=$tcmalloc TCMALLOC_SAMPLE_PARAMETER=524288"
 )
-declare -A set_without=([library]= [sampled]=
+declare -A set_without=([library]= [sampled]= [empty]=
 	[jemalloc]="LD_PRELOAD=$jemalloc"
 	[tcmalloc]="LD_PRELOAD=$tcmalloc TCMALLOC_SAMPLE_PARAMETER=0")
 
@@ -158,7 +172,7 @@ begin_sampler() {
 }
 works=${WORKS:-pair new mixed tree python jq sqlite rocksdb}
 works=${works/redis/}
-variants=" ${VARIANTS:-library sampled jemalloc tcmalloc} "
+variants=" ${VARIANTS:-library sampled empty jemalloc tcmalloc} "
 [ -n "$jemalloc" ] || variants=${variants/ jemalloc / }
 [ -n "$tcmalloc" ] || variants=${variants/ tcmalloc / }
 for ((i = 0; i < rounds; i++)); do

@@ -2,11 +2,14 @@
  * Many files at once: all of them are asked for, though few may be on their
  * way to the child at a time.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/symbols/symbols.h"
+#include "collector/symbols/symbols_private.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -81,11 +84,49 @@ TEST(forgotten_while_they_wait)
 	CHECK_INT(next_descriptor(), before);
 }
 
+/* The child dies between a look at it and a question, which cannot be sent:
+ * the daemon went on trying for ever. */
+TEST(a_child_that_is_dead_takes_no_question)
+{
+	struct symbols_stats stats;
+	uint32_t file, known, asked = 0;
+	struct symbols *s;
+	siginfo_t ended;
+	int fd = map_open(7);
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	file = symbols_map(s, fd);
+	known = symbols_user(s, file, 0x1010);
+	symbols_load(s, file, fd);
+	symbols_settle(s, 60 * NS_PER_S);
+	CHECK_STR(symbols_get(s, symbols_final(s, known)).name, "function_7");
+	symbols_stats(s, &stats);
+	CHECK(kill(stats.child, SIGKILL) == 0);
+	CHECK_INT(waitid(P_PID, (id_t)stats.child, &ended,
+	    WEXITED | WNOWAIT), 0);
+	symbols_user(s, file, 0x1020);
+	alarm(20);
+	symbols_files_send(s);
+	alarm(0);
+	/* the next one is asked, when it has the file */
+	for (int i = 0; i < 200; i++) {
+		usleep(20000);
+		symbols_pump(s, clock_mono_ns());
+		asked = symbols_user(s, file, 0x1020);
+		if (symbols_wants(s, file))
+			symbols_load(s, file, fd);
+	}
+	CHECK_STR(symbols_get(s, symbols_final(s, asked)).name, "function_7");
+	close(fd);
+	symbols_free(s);
+}
+
 int
 main(void)
 {
 	log_init("test_symbols_files", LOG_L_ERR);
 	RUN(more_files_than_may_be_on_their_way);
 	RUN(forgotten_while_they_wait);
+	RUN(a_child_that_is_dead_takes_no_question);
 	return test_done();
 }
