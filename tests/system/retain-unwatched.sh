@@ -27,14 +27,18 @@ marks() {
 	python3 tests/system/mlb.py "$dir/rec" facts 2>/dev/null |
 		sed -n 's/.*slots until \([0-9]*\) by retain-unwatched.*/\1/p'
 }
-marked() { [ -n "$(marks)" ]; }
+# What has gone until some slot, in which something was read already: on a busy
+# host the first ones are empty.
+marked() {
+	until=$(marks | tail -n 1)
+	[ -n "$until" ] && [ "$(blocks node_load1 0 "$until")" -gt 0 ]
+}
 
 start_daemon d -s "$dir/store" -w "$dir/rec"
 daemon=$last
 expect_true "both services are measured" await 120 has_both
 await 120 sealed || not_ok "a journal is sealed" "$(cat "$dir/d.log")"
 expect_true "what has gone is a mark" await 120 marked
-until=$(marks | tail -n 1)
 expect "of a service without a rule nothing is left until then" \
 	"$(blocks "$(of passing)" 0 "$until")" 0
 expect_true "what a rule names is there" \
