@@ -45,7 +45,7 @@ for i in 1 2 3 4; do
 	more=$(($(kb VmHWM) - before))
 	[ "$more" -le "$most" ] || most=$more
 done
-room=$(($(stat -c %s "$types") * 14 / 5 / 1024))
+room=$(($(stat -c %s "$types") * 33 / 10 / 1024))
 expect_true "opening takes one object's memory: $most of $room kB" \
 	[ "$most" -le "$room" ]
 dead() { ps -o stat= --ppid "$d" | grep -c Z; }
