@@ -143,7 +143,8 @@ slow_free(void *p)
 
 /*
  * The old object leaves the table, and the daemon hears of it, before another
- * thread can be given its address.  One that could not grow is there again.
+ * thread can be given its address.  One that could not grow is there again;
+ * where its cell was taken meanwhile, it is told as one without a cell.
  */
 static void *
 move_sampled(void *p, size_t n)
@@ -155,10 +156,13 @@ move_sampled(void *p, size_t n)
 		return next.realloc(p, n);
 	tell_gave(p, ALLOC_MOVES);
 	q = next.realloc(p, n);
-	if (q != NULL || n == 0)
-		tell_gave(p, ALLOC_MOVED);
-	else if (table_add(p, bytes))
+	if (q == NULL && n != 0 && table_add(p, bytes)) {
 		tell_gave(p, ALLOC_STAYS);
+		return q;
+	}
+	tell_gave(p, ALLOC_MOVED);
+	if (q == NULL && n != 0)
+		tell_took(NULL, bytes, ALLOC_REALLOC);
 	return q;
 }
 

@@ -19,7 +19,7 @@
 
 #define ORC_ROW 6    /* bytes */
 #define ORC_STEPS 22 /* of a search among 4,194,304 rows */
-#define ORC_THUNK 32 /* bytes of code for a register */
+#define ORC_THUNK 32 /* bytes of code for a register, of 16 */
 #define ORC_CALL 0xe8 /* its first byte, where it is a retpoline */
 
 /* Set before loading; of numbers that it knew, the verifier would follow the
@@ -244,7 +244,7 @@ orc_mend(struct sample_event *e, struct perf_context *ctx)
 	__u64 ip = e->frames[0];
 
 	if (e->n_kernel != 1 || kernel_orc.thunks == 0 ||
-	    ip - kernel_orc.thunks >= UNWIND_THUNKS)
+	    ip - kernel_orc.thunks >= 16 * ORC_THUNK)
 		return;
 	e->kernel_cut = 1;
 	if (kernel_orc.rows != 0)

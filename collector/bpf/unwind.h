@@ -37,7 +37,6 @@ struct unwind_orc {
 	__u64 ips, ips_end, rows;
 	__u64 thunks;
 };
-#define UNWIND_THUNKS 512 /* bytes: 32 for each register */
 
 #define UNWIND_PROCESSES 4096 /* in the map */
 #define UNWIND_MAPPINGS 32768 /* of all processes together */
