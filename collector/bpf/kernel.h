@@ -152,6 +152,7 @@ struct thread_struct {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags, __state;
+	void *stack; /* the kernel's */
 	int pid, tgid, on_cpu, exit_state, exit_code;
 	unsigned int in_iowait : 1;
 	char comm[16];

@@ -1,7 +1,11 @@
 /*
- * Where what is kept of a thread (wait.h) is: in a place of an array by its
- * number, if no other thread has that place, else in its task storage.  To
- * look into an array costs next to nothing, and a switch may not cost much.
+ * Where what is kept of a thread (wait.h) is: in a place of an array, if no
+ * other thread has that place, else in its task storage.  To look into an array
+ * costs next to nothing, and a switch may not cost much.
+ *
+ * The place goes by where its stack in the kernel is, which is its own from its
+ * first switch to its last; its number is another one after it has executed a
+ * program without being the process's first thread.
  */
 #ifndef COLLECTOR_BPF_WAIT_THREAD_BPF_H
 #define COLLECTOR_BPF_WAIT_THREAD_BPF_H
@@ -27,10 +31,19 @@ struct {
 	__type(value, struct wait_thread);
 } wait_threads SEC(".maps");
 
+#define STACK_SHIFT 14 /* of 16 KiB, mostly with as much between two */
+
 static __always_inline struct wait_thread *
 thread_place(const struct task_struct *task)
 {
-	__u32 place = task->pid & (WAIT_PLACES - 1);
+	__u64 at = (__u64)task->stack;
+	__u32 place;
+
+	/* A number, which the verifier lets nobody make of a pointer. */
+	asm volatile("%0 = be64 %0\n\t%0 = be64 %0" : "+r"(at));
+	at >>= STACK_SHIFT;
+	place = (at >> 1 ^ (at & 1) * (WAIT_PLACES / 2) ^ at >> 13) &
+	    (WAIT_PLACES - 1);
 
 	return bpf_map_lookup_elem(&wait_places, &place);
 }

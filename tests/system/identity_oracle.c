@@ -10,6 +10,7 @@
  *	sleep     sleeps for 30 ms each time
  *	switch    three threads hand a token round, as fast as they can
  *	exec      executes itself every 300 ms
+ *	exec2     the same, by a second thread, which ends the first one
  *	die       begins a thread that lives for 20 ms, one after the other
  *	fork      a child, likewise
  *
@@ -34,6 +35,7 @@
 #include "tests/system/thread_clock.h"
 
 #define BEGAN "IDENTITY_ORACLE_BEGAN" /* when, and what it had waited then */
+#define LENT "IDENTITY_ORACLE_LENT"   /* lives of threads before, exec2 */
 
 static int64_t end_ns, least_ns, most_ns, queued_ns;
 
@@ -208,25 +210,79 @@ forks(char **argv)
 }
 
 static void
-executes(char **argv)
+nap_before_exec(void)
+{
+	int64_t left_ns = end_ns - clock_ns(CLOCK_MONOTONIC);
+
+	nap((left_ns < 300000000 ? left_ns : 300000000) / 1000);
+}
+
+static void
+execute_itself(char **argv)
 {
 	char ms[32];
 	int64_t left_ns = end_ns - clock_ns(CLOCK_MONOTONIC);
 
-	nap((left_ns < 300000000 ? left_ns : 300000000) / 1000);
-	left_ns = end_ns - clock_ns(CLOCK_MONOTONIC);
-	if (left_ns <= 0)
-		return;
 	snprintf(ms, sizeof(ms), "%lld", (long long)left_ns / 1000000 + 1);
 	execl(argv[0], argv[0], argv[1], ms, NULL);
 	abort();
 }
 
+static void
+executes(char **argv)
+{
+	nap_before_exec();
+	if (goes_on())
+		execute_itself(argv);
+}
+
+static int64_t second_ns; /* when the second thread was begun */
+
+static void *
+second_executes(void *arg)
+{
+	int64_t born_ns = clock_ns(CLOCK_MONOTONIC);
+	char text[96];
+
+	nap_before_exec();
+	be_first();
+	least_ns += clock_ns(CLOCK_MONOTONIC) - born_ns;
+	if (!goes_on())
+		return NULL;
+	snprintf(text, sizeof(text), "%lld %lld %lld", (long long)least_ns,
+	    (long long)most_ns, (long long)second_ns);
+	setenv(LENT, text, 1);
+	execute_itself(arg);
+	return NULL;
+}
+
+/* From its beginning to the first one's end there are two. */
+static void
+executes_by_second(char **argv)
+{
+	const char *text = getenv(LENT);
+	long long least, most, began;
+	pthread_t second;
+
+	if (text != NULL &&
+	    sscanf(text, "%lld %lld %lld", &least, &most, &began) == 3) {
+		least_ns = least;
+		most_ns = most + clock_ns(CLOCK_MONOTONIC) - began;
+	}
+	second_ns = clock_ns(CLOCK_MONOTONIC);
+	if (pthread_create(&second, NULL, second_executes, argv) != 0)
+		abort();
+	pthread_join(second, NULL);
+	most_ns += clock_ns(CLOCK_MONOTONIC) - second_ns;
+	queued_ns = -1;
+}
+
 static const struct {
 	const char *name;
 	void (*live)(char **argv);
-} modes[] = {{"burn", burn}, {"work", works}, {"sleep", sleeps}, 
-    {"switch", switches}, {"exec", executes}, {"die", dies}, {"fork", forks}};
+} modes[] = {{"burn", burn}, {"work", works}, {"sleep", sleeps},
+    {"switch", switches}, {"exec", executes}, {"exec2", executes_by_second},
+    {"die", dies}, {"fork", forks}};
 
 /* Of the first of these programs that the process has executed. */
 static void

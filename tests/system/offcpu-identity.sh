@@ -1,14 +1,14 @@
 #!/bin/bash
 # On a CPU, waiting for one, blocked and below the threshold are together the
 # life of a thread, to 0.1 %: of programs that run, sleep, hand over as fast as
-# they can, execute themselves, whose threads and children end all the time, and
-# that are stopped.  In each slot, too.  tests/bench/identity.sh does it for ten
-# minutes (SPAN_MS, SLOT_MS, MODES).
+# they can, execute themselves (by another thread than the first one, too), whose
+# threads and children end all the time, and that are stopped.  In each slot,
+# too.  tests/bench/identity.sh does it for ten minutes (SPAN_MS, SLOT_MS, MODES).
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/waits.sh"
 out=$dir/out
 slot=${SLOT_MS:-1000}
-modes=${MODES:-burn sleep switch exec die fork} stopped=${STOPPED:-switch}
+modes=${MODES:-burn sleep switch exec exec2 die fork} stopped=${STOPPED:-switch}
 modes="$modes stop"
 for mode in $modes; do
 	own "$BUILD/system/identity_oracle" "$mode" || exit 1
