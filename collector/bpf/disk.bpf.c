@@ -68,7 +68,7 @@ struct disk_request {
 	__u64 began_ns, issued_ns; /* 0: not yet */
 	__u32 tgid, device;
 	__u32 bytes; /* that are done */
-	__u8 detail, followed, zero[2];
+	__u8 detail, followed, started, zero;
 } __attribute__((aligned(64))); /* a line of the cache */
 
 struct {
@@ -273,6 +273,7 @@ begin_request(struct request *rq, __u64 now_ns)
 	r->issued_ns = 0;
 	r->bytes = 0;
 	r->followed = 0;
+	r->started = 0;
 	r->tgid = current_tgid();
 	r->device = (__u32)disk->major << 20 | (__u32)disk->first_minor;
 	r->detail = operation_of(op);
@@ -326,7 +327,10 @@ SEC("tp_btf/block_io_start")
 int
 BPF_PROG(disk_start, struct request *rq)
 {
-	begin_request(rq, bpf_ktime_get_ns());
+	struct disk_request *r = begin_request(rq, bpf_ktime_get_ns());
+
+	if (r != 0)
+		r->started = 1;
 	return 0;
 }
 
@@ -337,7 +341,7 @@ BPF_PROG(disk_insert, struct request *rq)
 {
 	struct disk_request *r = find_request(rq);
 
-	if (!is_request(r, rq) || r->issued_ns == 0)
+	if (!is_request(r, rq) || (r->issued_ns == 0 && !r->started))
 		begin_request(rq, bpf_ktime_get_ns());
 	return 0;
 }
@@ -365,7 +369,9 @@ add_request(const struct disk_request *r, __u64 now_ns)
 	    .detail = r->detail & ~DISK_RANDOM};
 	__u8 side = sums_side(sums_border, now_ns);
 
-	add(&key, DISK_QUEUE, side, r->issued_ns - r->began_ns);
+	/* Else nothing was told of it before. */
+	if (r->issued_ns != r->began_ns)
+		add(&key, DISK_QUEUE, side, r->issued_ns - r->began_ns);
 	add(&key, DISK_DEVICE, side, now_ns - r->issued_ns);
 	if (r->bytes == 0 || key.detail == DISK_FLUSH)
 		return;
