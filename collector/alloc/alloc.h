@@ -1,10 +1,10 @@
 /*
- * What libmemlens-alloc.so and the daemon agree on: the mean of the intervals,
- * the two places where the daemon's probes sit, and the table of sampled
- * objects that live, which the daemon reads when it starts.
+ * What libmemlens-alloc.so and the daemon agree on: the two places where the
+ * daemon's probes sit, and the table of sampled objects that live, which the
+ * daemon reads when it starts.  A size is alloc_size.h's word.
  *
  *	memlens_alloc1_took  rdi: object, 0 if it is in no table
- *	                    rsi: bytes that were asked for, rdx: enum alloc_call
+ *	                    rsi: size, rdx: enum alloc_call
  *	memlens_alloc1_gave  rdi: object, rsi: enum alloc_end
  *
  * Both are a nop of one byte, which a probe need not step over.
@@ -14,7 +14,7 @@
  * names in a level:
  *
  *	head │ level 0: 64 buckets │ level 1: 1,024 │ level 2: 65,536
- *	                 └─ 4 cells of {address, bytes}; address 0: free,
+ *	                 └─ 4 cells of {address, size}; address 0: free,
  *	                                                   1: being filled
  *
  * What reads it from outside trusts nothing in it: any bytes may be there.
@@ -24,8 +24,7 @@
 
 #include <stdint.h>
 
-#define ALLOC_MEAN_SHIFT 19 /* 512 KiB */
-#define ALLOC_MEAN (1 << ALLOC_MEAN_SHIFT)
+#include "collector/alloc/alloc_size.h"
 
 #define ALLOC_MAGIC UINT64_C(0x31434c4c414c4d00) /* "\0MLALLC1" */
 #define ALLOC_VERSION 1
@@ -59,7 +58,7 @@ enum alloc_end {
 };
 
 struct alloc_cell {
-	uint64_t address, bytes;
+	uint64_t address, size;
 };
 
 struct alloc_table {

@@ -15,7 +15,8 @@
  *
  * An object of n bytes is sampled with the probability 1 - exp(-n / mean),
  * whatever was allocated before it: intervals between samples are exponential,
- * and what is left of one is as good as a new one.
+ * and what is left of one is as good as a new one.  The mean may be another one
+ * after each sample (alloc_pace.so.c): it is told with the object.
  *
  * A child of a fork begins with an empty table: what it has from its parent is
  * its parent's.
@@ -23,89 +24,24 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <unistd.h>
 
 #include "collector/alloc/alloc_own.h"
 
 OLD(dlsym, 2.2.5);
 
-/* Bytes up to the next sample; the random numbers' state, 0: not begun. */
-__thread uint64_t countdown LOCAL;
-static __thread uint64_t random_state LOCAL;
-
-/* ---- random intervals ---- */
-
-/* splitmix64, by Sebastiano Vigna. */
-static uint64_t
-random_next(void)
-{
-	uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-static void
-random_begin(void)
-{
-	const void *kernels = (const void *)getauxval(AT_RANDOM);
-	uint64_t seed = 0;
-
-	if (kernels != NULL)
-		memcpy(&seed, kernels, sizeof(seed));
-	random_state = seed ^ (uintptr_t)&random_state ^
-	    __builtin_ia32_rdtsc() * UINT64_C(0xd6e8feb86659fd93);
-	random_state += random_state == 0;
-}
-
-/*
- * Exponential with the mean 2^19, after von Neumann: of uniform numbers, the
- * first of a falling row that is odd in length is the fraction, and rows of
- * even length before it count the whole part.  Comparisons are all it takes.
- */
-static uint64_t
-random_interval(void)
-{
-	uint64_t head, last, u, whole;
-	unsigned n;
-
-	if (random_state == 0)
-		random_begin();
-	for (whole = 0;; whole++) {
-		last = head = random_next();
-		for (n = 1; (u = random_next()) < last; n++)
-			last = u;
-		if (n % 2 == 1)
-			return (whole << ALLOC_MEAN_SHIFT) +
-			    (head >> (64 - ALLOC_MEAN_SHIFT));
-	}
-}
-
 /* ---- the slow paths ---- */
 
-/* The first count of a thread is still to be drawn. */
-static bool
-is_sampled(size_t n)
-{
-	if (random_state != 0)
-		return true;
-	countdown = random_interval();
-	return counts_out(n);
-}
-
-/* A new interval first: a signal's handler may allocate in the middle. */
+/* The count first: a signal's handler may allocate in the middle. */
 SLOW void *
 sample(void *p, size_t n, enum alloc_call call)
 {
 	int saved = errno;
+	uint64_t size;
 
-	if (is_sampled(n)) {
-		countdown = random_interval();
+	if (pace_has_begun() || counts_out(n)) {
+		size = alloc_size(n, pace_next());
 		if (p != NULL)
-			tell_took(table_add(p, n) ? p : NULL, n, call);
+			tell_took(table_add(p, size) ? p : NULL, size, call);
 	}
 	errno = saved;
 	return p;
@@ -149,20 +85,20 @@ slow_free(void *p)
 static void *
 move_sampled(void *p, size_t n)
 {
-	uint64_t bytes;
+	uint64_t size;
 	void *q;
 
-	if (!table_remove(p, &bytes))
+	if (!table_remove(p, &size))
 		return next.realloc(p, n);
 	tell_gave(p, ALLOC_MOVES);
 	q = next.realloc(p, n);
-	if (q == NULL && n != 0 && table_add(p, bytes)) {
+	if (q == NULL && n != 0 && table_add(p, size)) {
 		tell_gave(p, ALLOC_STAYS);
 		return q;
 	}
 	tell_gave(p, ALLOC_MOVED);
 	if (q == NULL && n != 0)
-		tell_took(NULL, bytes, ALLOC_REALLOC);
+		tell_took(NULL, size, ALLOC_REALLOC);
 	return q;
 }
 
@@ -279,14 +215,10 @@ OWN(pvalloc);
 
 /* ---- the beginning of a process ---- */
 
-/* Children of one parent must not sample at the same bytes all. */
 static void
 after_fork(void)
 {
-	random_begin();
-	random_state ^= (uint64_t)getpid() << 32;
-	random_state += random_state == 0;
-	countdown = random_interval();
+	pace_begin_anew();
 	table_begin();
 }
 

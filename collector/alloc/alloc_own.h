@@ -85,10 +85,10 @@ filter_of(const void *p)
 void filter_add(const void *p, int by);
 
 /* False: there is no cell; it is counted. */
-bool table_add(void *p, uint64_t bytes);
+bool table_add(void *p, uint64_t size);
 
-/* False: it is not there.  *bytes, unless NULL: what it had. */
-bool table_remove(const void *p, uint64_t *bytes);
+/* False: it is not there.  *size, unless NULL: what it had. */
+bool table_remove(const void *p, uint64_t *size);
 
 void table_begin(void);
 
@@ -96,16 +96,27 @@ void table_begin(void);
 void table_keep_from_children(void);
 
 /* What the daemon sees. */
-void tell_took(void *object, size_t bytes, enum alloc_call call);
+void tell_took(void *object, uint64_t size, enum alloc_call call);
 void tell_gave(void *object, enum alloc_end end);
 
-/* ---- alloc.so.c: who is sampled ---- */
+/* ---- alloc_pace.so.c: how far it is to the next sample ---- */
 
 /* Bytes up to the next sample. */
 extern __thread uint64_t countdown LOCAL;
 
+/* Has this thread drawn a count?  If not, it does. */
+bool pace_has_begun(void);
+
+/* A sample is taken: draws the next count.  How many times the mean was doubled
+ * of the one that has run out. */
+unsigned pace_next(void);
+
+/* In a child of a fork: not at the same bytes as its parent, and not by its
+ * mean. */
+void pace_begin_anew(void);
+
 /* So many bytes are asked for: is an object of them to be sampled?  If so, the
- * count has gone below 0, which is far away, until sample() draws a new one. */
+ * count has gone below 0, which is far away, until pace_next(). */
 static inline bool
 counts_out(size_t n)
 {
@@ -114,6 +125,8 @@ counts_out(size_t n)
 	__asm__("subq %2, %0" : "+m"(countdown), "=@ccc"(out) : "r"(n));
 	return UNLIKELY(out);
 }
+
+/* ---- alloc.so.c: who is sampled ---- */
 
 /* What programs call, by names that no other object's go before. */
 void *own_malloc(size_t n);

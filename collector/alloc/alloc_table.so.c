@@ -23,13 +23,13 @@ uint8_t filter[FILTER_SIZE] __attribute__((aligned(PAGE)));
 
 /* Registers as in alloc.h; names of the places for the daemon's probes. */
 SLOW void
-tell_took(void *object, size_t bytes, enum alloc_call call)
+tell_took(void *object, uint64_t size, enum alloc_call call)
 {
 	__asm__ volatile(".globl memlens_alloc1_took\n"
 	                 ".type memlens_alloc1_took, @function\n"
 	                 "memlens_alloc1_took: nop"
 	                 :
-	                 : "D"(object), "S"(bytes), "d"((long)call)
+	                 : "D"(object), "S"(size), "d"((long)call)
 	                 : "memory");
 }
 
@@ -80,7 +80,7 @@ cell_take(struct alloc_cell *c, uint64_t is, uint64_t becomes)
 }
 
 bool
-table_add(void *p, uint64_t bytes)
+table_add(void *p, uint64_t size)
 {
 	uint64_t address = (uintptr_t)p;
 
@@ -90,7 +90,7 @@ table_add(void *p, uint64_t bytes)
 
 		if (!cell_take(c, 0, ALLOC_CELL_BUSY))
 			continue;
-		c->bytes = bytes;
+		c->size = size;
 		__atomic_store_n(&c->address, address, __ATOMIC_RELEASE);
 		__atomic_store_n(&kept.table.used[i / ALLOC_BUCKET], 1,
 		    __ATOMIC_RELAXED);
@@ -102,7 +102,7 @@ table_add(void *p, uint64_t bytes)
 }
 
 bool
-table_remove(const void *p, uint64_t *bytes)
+table_remove(const void *p, uint64_t *size)
 {
 	uint64_t address = (uintptr_t)p;
 
@@ -114,8 +114,8 @@ table_remove(const void *p, uint64_t *bytes)
 
 		if (__atomic_load_n(&c->address, __ATOMIC_RELAXED) != address)
 			continue;
-		if (bytes != NULL)
-			*bytes = c->bytes;
+		if (size != NULL)
+			*size = c->size;
 		if (cell_take(c, address, 0)) {
 			filter_add(p, -1);
 			return true;

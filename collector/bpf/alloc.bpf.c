@@ -39,7 +39,7 @@ fill_object(struct sample_event *e, struct pt_regs *regs, __u8 what)
 {
 	e->of_object = what;
 	e->object.address = regs->di;
-	e->object.bytes = what == OBJECT_TOOK ? regs->si : 0;
+	e->object.size = what == OBJECT_TOOK ? regs->si : 0;
 	e->object.call = what == OBJECT_TOOK ? regs->dx : regs->si;
 }
 
@@ -85,7 +85,7 @@ lose(struct sample_counts *c, struct pt_regs *regs, __u8 what, __u64 times)
 
 	if (what != OBJECT_TOOK)
 		return; /* of what is given back nobody says how much it is */
-	weight = weigh_bytes(weigh_more, regs->si);
+	weight = weigh_size(weigh_more, regs->si);
 	c->n[COUNT_LOST_BYTES] += weight * times;
 	c->n[COUNT_LOST_OBJECTS] += weigh_objects(weight, regs->si) * times;
 }

@@ -47,7 +47,7 @@ enum event_object {
 
 struct object_event {
 	__u64 address; /* 0: it is in no table, and will not be given back */
-	__u64 bytes;   /* that the program asked for */
+	__u64 size;    /* collector/alloc/alloc_size.h */
 	__u32 call;    /* enum alloc_call, or alloc_end */
 	__u32 zero;
 };

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #endif
 
+#include "collector/alloc/alloc_size.h"
+
 #define STRIDE_SPARE 10  /* the ring has room for them, with copies */
 #define STRIDE_SAMPLES 8 /* of each stride that is longer */
 #define STRIDE_BITS 12   /* one of 4,096 at least */
@@ -101,7 +103,8 @@ thin_take(__u64 eighths, __u32 chance)
  * What an object stands for that is lost, as objects_weigh() has it, whose
  * exponential there is not here: n + n / (exp(n / mean) - 1) bytes, of which
  * `more` has the second part at each step of n, and what lies between two
- * steps is as good as on a line, to eight parts in a million.
+ * steps is as good as on a line, to eight parts in a million.  Where the mean
+ * is a larger one, so are the steps and the part.
  */
 #define WEIGH_SHIFT 13 /* a step: 8 KiB, */
 #define WEIGH_STEPS 1024 /* up to 16 means; of more it is its own bytes */
@@ -110,25 +113,31 @@ thin_take(__u64 eighths, __u32 chance)
 #define WEIGH_MAX_SHIFT 47 /* no object has so many bits */
 
 static inline __attribute__((always_inline)) __u64
-weigh_bytes(const volatile __u32 *more, __u64 bytes)
+weigh_size(const volatile __u32 *more, __u64 size)
 {
-	__u64 step = bytes >> WEIGH_SHIFT, low, high, part;
+	__u64 bytes = alloc_bytes(size), times = alloc_doublings(size);
+	__u64 step, low, high, part;
 
-	if (bytes == 0 || bytes >> WEIGH_MAX_SHIFT != 0)
+	if (bytes == 0 || bytes >> WEIGH_MAX_SHIFT != 0 ||
+	    times > ALLOC_DOUBLINGS_MAX)
 		return 0;
+	step = bytes >> times >> WEIGH_SHIFT;
 	if (step >= WEIGH_STEPS)
 		return bytes;
 	step &= WEIGH_STEPS - 1; /* for the verifier */
-	part = bytes & ((1 << WEIGH_SHIFT) - 1);
+	part = bytes >> times & ((1 << WEIGH_SHIFT) - 1);
 	low = more[step];
 	high = more[step + 1];
-	return bytes + low - ((low - high) * part >> WEIGH_SHIFT);
+	low -= (low - high) * part >> WEIGH_SHIFT;
+	return bytes + (low << times);
 }
 
 /* How many such objects that many bytes are. */
 static inline __attribute__((always_inline)) __u64
-weigh_objects(__u64 weight, __u64 bytes)
+weigh_objects(__u64 weight, __u64 size)
 {
+	__u64 bytes = alloc_bytes(size);
+
 	return bytes == 0 ? 0 : (weight << WEIGH_OBJECT_SHIFT) / bytes;
 }
 

@@ -142,7 +142,7 @@ allocs_lose_table(struct engine *s, const struct process *p)
 struct objects_weight
 allocs_weigh(const struct sample_event *e)
 {
-	return e->of_object == OBJECT_TOOK ? objects_weigh(e->object.bytes,
+	return e->of_object == OBJECT_TOOK ? objects_weigh(e->object.size,
 	    e->value) : (struct objects_weight){0};
 }
 
@@ -222,8 +222,8 @@ allocs_read_table(struct engine *s, struct process *p, enum allocs_found found)
 	objects_each(r.objects, p, allocs_drop_missing, &r);
 	for (i = 0; i < r.n && found != FOUND_NOTHING; i++)
 		if (!objects_found(r.objects, p, r.cells[i].address,
-		    r.cells[i].bytes, found == FOUND_LOST))
-			allocs_lose(s, p, 1, objects_weigh(r.cells[i].bytes,
+		    r.cells[i].size, found == FOUND_LOST))
+			allocs_lose(s, p, 1, objects_weigh(r.cells[i].size,
 			    1));
 	free(r.cells);
 	return true;
@@ -350,6 +350,8 @@ allocs_see(struct engine *s, const struct sample_event *e, struct process *p)
 	}
 	if (!took)
 		s->profiles[e->type].now.samples++;
+	if (p != NULL && took)
+		objects_sampled(o, p, e->object.size);
 	/* What it stands for lives, too, and is in the table, which may have
 	 * been read while this waited in the ring. */
 	s->allocs.lacks |= took && e->value > 1;
@@ -390,10 +392,10 @@ allocs_leaf(const struct sample_event *e, char leaf[ALLOCS_LEAF_MAX])
 	    [ALLOC_MALLOC] = "malloc", [ALLOC_CALLOC] = "calloc",
 	    [ALLOC_REALLOC] = "realloc", [ALLOC_ALIGNED] = "memalign",
 	    [ALLOC_NEW] = "new"};
-	uint64_t from = 1;
+	uint64_t from = 1, bytes = alloc_bytes(e->object.size);
 	char a[24], b[24];
 
-	while (from * 2 <= e->object.bytes && from < ALLOC_OBJECT_MAX)
+	while (from * 2 <= bytes && from < ALLOC_OBJECT_MAX)
 		from *= 2;
 	snprintf(leaf, ALLOCS_LEAF_MAX, "[%s of %s to %s]",
 	    e->object.call < ALLOC_CALLS ? calls[e->object.call] : "malloc",

@@ -515,7 +515,7 @@ emit_kept(const struct engine *s, struct service_set *sets, size_t i)
 	    objects_drawn(k.sum.objects, i));
 }
 
-/* How often the library samples, of each service that has it. */
+/* How seldom the library has sampled, of each service that has it. */
 static void
 emit_sampling(void *arg, struct process *p)
 {
@@ -525,7 +525,8 @@ emit_sampling(void *arg, struct process *p)
 	    .unit = "bytes", .labels = &label, .n_labels = 1};
 
 	batch_add_gauge(t->batch, batch_series(t->batch, &d), t->slot,
-	    (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1, ALLOC_MEAN);
+	    (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1,
+	    (int64_t)objects_mean(p));
 }
 
 /* How many processes of a part of a service have the library, or have not, and

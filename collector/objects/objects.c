@@ -17,14 +17,16 @@
 #define LOST "[its stack was lost]"
 
 struct objects_weight
-objects_weigh(uint64_t bytes, uint64_t times)
+objects_weigh(uint64_t size, uint64_t times)
 {
+	uint64_t bytes = alloc_bytes(size), doubled = alloc_doublings(size);
 	double n, scale;
 
-	if (bytes == 0 || bytes > ALLOC_OBJECT_MAX)
+	if (bytes == 0 || bytes > ALLOC_OBJECT_MAX ||
+	    doubled > ALLOC_DOUBLINGS_MAX)
 		return (struct objects_weight){0};
 	n = (double)bytes;
-	scale = -(double)times / expm1(-n / ALLOC_MEAN);
+	scale = -(double)times / expm1(-n / (double)(ALLOC_MEAN << doubled));
 	return (struct objects_weight){llround(n * scale),
 	    llround(OBJECTS_UNIT * scale)};
 }
@@ -275,6 +277,27 @@ objects_holds(struct objects *o, struct process *p)
 	return holder_of(o, p) != NULL;
 }
 
+void
+objects_sampled(struct objects *o, struct process *p, uint64_t size)
+{
+	struct holder *h = holder_of(o, p);
+	uint64_t times = alloc_doublings(size);
+
+	if (h != NULL && times > h->doublings && times <= ALLOC_DOUBLINGS_MAX)
+		h->doublings = (uint32_t)times;
+}
+
+uint64_t
+objects_mean(struct process *p)
+{
+	struct holder *h = p->part[PROCESS_OBJECTS];
+	uint64_t mean = ALLOC_MEAN << (h != NULL ? h->doublings : 0);
+
+	if (h != NULL)
+		h->doublings = 0;
+	return mean;
+}
+
 bool
 objects_renewed(struct process *p)
 {
@@ -337,10 +360,10 @@ object_weigh_anew(struct objects *o, struct object *x, struct objects_weight w)
 
 bool
 objects_found(struct objects *o, struct process *p, uint64_t address,
-    uint64_t bytes, bool lost)
+    uint64_t size, bool lost)
 {
 	struct object x = {.address = address,
-	    .weight = objects_weigh(bytes, 1),
+	    .weight = objects_weigh(size, 1),
 	    .stack = lost ? STACK_LOST : STACK_BEFORE};
 	struct holder *h = holder_of(o, p);
 	uint32_t old;

@@ -9,7 +9,7 @@
  *	                   another program                 └─ kept: names
  *
  * An object of n bytes that was asked for stands for
- * 1 / (1 - exp(-n / ALLOC_MEAN)) like it.  One that is given back in the slot
+ * 1 / (1 - exp(-n / mean)) like it.  One that is given back in the slot
  * that took it, or whose process ends in it, is short-lived: a slot's
  * allocations are its short-lived ones and those in use at its end.
  *
@@ -46,8 +46,9 @@ objects_add(struct objects_weight *sum, struct objects_weight w)
 	sum->objects += w.objects;
 }
 
-/* Of a picked request for so many bytes, 0 for none, one of so many picked. */
-struct objects_weight objects_weigh(uint64_t bytes, uint64_t times);
+/* Of a picked request of that size (alloc_size.h), 0 for none, one of so many
+ * picked. */
+struct objects_weight objects_weigh(uint64_t size, uint64_t times);
 
 /* Of a sum, in whole objects, to the nearest. */
 int64_t objects_whole(int64_t objects);
@@ -64,6 +65,11 @@ void objects_free(struct objects *o);
 /* The process has the library, and perhaps nothing in use.  False: no
  * memory. */
 bool objects_holds(struct objects *o, struct process *p);
+
+/* An object of that size is taken of it (alloc_size.h); and the largest mean of
+ * intervals, in bytes, that those had since this was asked last. */
+void objects_sampled(struct objects *o, struct process *p, uint64_t size);
+uint64_t objects_mean(struct process *p);
 
 /* Has it executed another program since this was asked last, as /proc says? */
 bool objects_renewed(struct process *p);
@@ -94,7 +100,7 @@ void objects_move(struct objects *o, struct process *p, uint32_t exec_id,
  * stack, and stands for itself alone from here on: those that it stood for are
  * found, too.  False: there is no room. */
 bool objects_found(struct objects *o, struct process *p, uint64_t address,
-    uint64_t bytes, bool lost);
+    uint64_t size, bool lost);
 
 /* Calls fn for each object of a process; it may give it back. */
 typedef void objects_fn(void *arg, struct process *p, uint64_t address);

@@ -21,6 +21,7 @@ struct holder {
 	uint32_t exec_id; /* of the program whose objects these are; 0: any */
 	uint64_t stack_start; /* of its program; 0: not known */
 	uint32_t first; /* of its objects */
+	uint32_t doublings; /* of the mean, at most since that was asked */
 };
 
 struct object {

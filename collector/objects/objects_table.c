@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collector/alloc/alloc.h"
+#include "collector/objects/objects.h"
 #include "store/base/err.h"
 
 static const uint32_t level_cells[ALLOC_LEVELS] = {
@@ -161,7 +162,7 @@ cells_pack(struct alloc_cell *cells, size_t n)
 	for (i = 0; i < n; i++)
 		if (cells[i].address > ALLOC_CELL_BUSY &&
 		    cells[i].address < ALLOC_OBJECT_MAX &&
-		    cells[i].bytes > 0 && cells[i].bytes <= ALLOC_OBJECT_MAX)
+		    objects_weigh(cells[i].size, 1).bytes > 0)
 			cells[kept++] = cells[i];
 	qsort(cells, kept, sizeof(*cells), cell_compare);
 	for (i = 0; i < kept; i++)

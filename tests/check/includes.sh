@@ -26,8 +26,8 @@ store/profile: store/read store/file store/model store/base
 store/seal: store/journal store/file store/batch store/model store/base
 store/write: store/seal store store/check store/journal store/file
 	store/batch store/model store/base
-collector/bpf: store/model
 collector/alloc:
+collector/bpf: collector/alloc store/model
 collector/base: store/base
 collector/ipc: collector/base store store/batch store/base
 collector/process: collector/alloc collector/base store/batch store/model store/base

@@ -33,6 +33,8 @@ for behind in libc jemalloc tcmalloc; do
 	runs "$behind: what cannot be had" "$with" "$dir/edges" refused
 	runs "$behind: realloc tells before the address is another's" "$with" \
 		"$dir/edges" moved
+	runs "$behind: who asks for very much is sampled seldom" "$with" \
+		"$dir/edges" hot
 	runs "$behind: forks while threads allocate" "$with" "$dir/edges" fork
 	runs "$behind: a library is opened and closed" "$with" \
 		"$dir/edges" open "$dir/opened.so"

@@ -89,11 +89,13 @@ say_truth(const struct alloc_table *t)
 	long long bytes = 0, objects = 0;
 
 	for (size_t i = 0; i < ALLOC_CELLS; i++) {
-		double n = (double)t->cell[i].bytes, scale;
+		uint64_t size = t->cell[i].size;
+		double n = (double)alloc_bytes(size), scale;
 
 		if (t->cell[i].address <= ALLOC_CELL_BUSY)
 			continue;
-		scale = -1 / expm1(-n / ALLOC_MEAN);
+		scale = -1 / expm1(-n / (double)(ALLOC_MEAN <<
+		    alloc_doublings(size)));
 		bytes += llround(n * scale);
 		objects += llround(1024 * scale);
 	}

@@ -3,6 +3,7 @@
 # what 8 threads asked for and keep, what is short-lived, children of a fork,
 # a program that is executed, and what lives when we begin.
 . "$(dirname "$0")/lib/cpu.sh"
+. tests/system/lib/allocs.sh
 out=$dir/out
 oracle=alloc_$tag
 library=$BUILD/libmemlens-alloc.so
@@ -25,16 +26,17 @@ last_slot() { awk '$1 == "block" { s = $2 } END { print s }' "$out"; }
 
 # within NAME GOT TRUE SIGMA : three standard errors, and what rounding adds.
 # Of many figures one may be between three and four.
-beyond=0
+beyond=0 less=1
 within() {
-	local off=$(($2 - $3))
+	local off=$(($2 - $3)) error
+	error=$(awk -v e="$4" -v less="$less" 'BEGIN { printf "%d", e * less }')
 	((off = off < 0 ? -off : off))
-	if ((off > 3 * $4 + 64 && off <= 4 * $4 + 64 && beyond == 0)); then
+	if ((off > 3 * error + 64 && off <= 4 * error + 64 && beyond == 0)); then
 		beyond=1
-		echo "# $1: $2 of $3, error $4: the one between 3 and 4"
+		echo "# $1: $2 of $3, error $error: the one between 3 and 4"
 	else
-		expect "$1" "$2, but it is $3, one standard error $4" \
-			"$off" -le $((3 * $4 + 64))
+		expect "$1" "$2, but it is $3, one standard error $error" \
+			"$off" -le $((3 * error + 64))
 	fi
 }
 
@@ -42,6 +44,8 @@ within() {
 compare() {
 	local slot
 	slot=$(last_slot)
+	less=$(sampled_less "$out")
+	echo "# errors are $less times those of intervals of 512 KiB"
 	while read -r _ f bytes objects error kept n kept_error; do
 		if [ "$1" = taken ]; then
 			within "$f: bytes" "$(of alloc_space "$f")" "$bytes" "$error"

@@ -18,13 +18,15 @@ TEST(a_lost_object_weighs_what_a_told_one_does)
 	double worst = 0, objects = 0;
 
 	allocs_fill_more(more);
-	for (uint64_t n = 1; n < UINT64_C(1) << 46; n += 1 + n / 61) {
-		struct objects_weight w = objects_weigh(n, 1);
-		uint64_t is = weigh_bytes(more, n);
+	for (uint64_t n = 1, i = 0; n < UINT64_C(1) << 46;
+	     n += 1 + n / 61, i++) {
+		uint64_t size = alloc_size(n, i % (ALLOC_DOUBLINGS_MAX + 1));
+		struct objects_weight w = objects_weigh(size, 1);
+		uint64_t is = weigh_size(more, size);
 		double off = fabs((double)is / (double)w.bytes - 1);
 
 		worst = off > worst ? off : worst;
-		off = fabs((double)weigh_objects(is, n) /
+		off = fabs((double)weigh_objects(is, size) /
 		    (double)w.objects - 1);
 		objects = off > objects ? off : objects;
 	}
@@ -32,9 +34,10 @@ TEST(a_lost_object_weighs_what_a_told_one_does)
 	    objects);
 	CHECK(worst < 1e-5);
 	CHECK(objects < 1.0 / WEIGH_OBJECT);
-	CHECK_INT(weigh_bytes(more, 0), 0);
+	CHECK_INT(weigh_size(more, 0), 0);
 	CHECK_INT(weigh_objects(0, 0), 0);
-	CHECK_INT(weigh_bytes(more, UINT64_C(1) << 47), 0);
+	CHECK_INT(weigh_size(more, UINT64_C(1) << 47), 0);
+	CHECK_INT(weigh_size(more, alloc_size(8, ALLOC_DOUBLINGS_MAX + 1)), 0);
 	CHECK_INT(OBJECTS_UNIT, WEIGH_OBJECT);
 }
 
@@ -77,7 +80,7 @@ took(const struct bench *t, uint64_t address)
 	e.of_object = OBJECT_TOOK;
 	e.value = TIMES;
 	e.object.address = address;
-	e.object.bytes = BYTES;
+	e.object.size = BYTES;
 	return e;
 }
 

@@ -397,6 +397,10 @@ TEST(weights)
 	CHECK_INT(weigh(64 << 20).bytes, 64 << 20);
 	CHECK_INT(weigh(64 << 20).objects, OBJECTS_UNIT);
 	CHECK_INT(weigh(UINT64_MAX).bytes, 0);
+	/* of intervals of 1 MiB and 2 GiB */
+	CHECK_INT(weigh(alloc_size(1 << 20, 1)).bytes, 1658823);
+	CHECK_INT(weigh(alloc_size(1, 12)).bytes, (INT64_C(1) << 31) + 1);
+	CHECK_INT(weigh(alloc_size(1, 13)).bytes, 0);
 	CHECK_INT(objects_whole(1535), 1);
 	CHECK_INT(objects_whole(1536), 2);
 	/* of many stacks: 10,000 times 1.49, 0.4 and 3 */
