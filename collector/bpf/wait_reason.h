@@ -9,7 +9,7 @@
  *	read, write...  by the file: a disk's, a socket, a pipe
  *	others          by their number, below
  *	restart_syscall what the call waited for that a stop has interrupted
- *	none            a page fault
+ *	none            a page fault, as are calls that bring pages in
  *
  * A worker of io_uring is in no call: by how it waits.
  *
@@ -34,6 +34,7 @@ enum wait_rule {
 	WAIT_RULE_TIMER,
 	WAIT_RULE_LOCK,
 	WAIT_RULE_PIPE,
+	WAIT_RULE_FAULT,
 	WAIT_RULE_RESTART
 };
 
@@ -72,6 +73,8 @@ enum wait_rule {
 	X(69, msgsnd, PIPE) X(70, msgrcv, PIPE) X(242, mq_timedsend, PIPE) \
 	X(243, mq_timedreceive, PIPE) X(275, splice, PIPE) \
 	X(276, tee, PIPE) X(278, vmsplice, PIPE) \
+	X(9, mmap, FAULT) X(28, madvise, FAULT) X(149, mlock, FAULT) \
+	X(151, mlockall, FAULT) X(325, mlock2, FAULT) \
 	X(202, futex, FUTEX) X(219, restart_syscall, RESTART)
 
 #define WAIT_CALLS_MAX 512
@@ -148,6 +151,8 @@ wait_rule_reason(__u8 rule)
 		return WAIT_LOCK;
 	case WAIT_RULE_PIPE:
 		return WAIT_PIPE;
+	case WAIT_RULE_FAULT:
+		return WAIT_FAULT;
 	default:
 		return WAIT_OTHER;
 	}

@@ -218,6 +218,8 @@ profile_page_explain(struct profile_page *page)
 		page->state = said->state;
 		if (said->why[0] != '\0')
 			page->why = said->why;
+		else if (strcmp(said->state, "off") == 0)
+			page->why = "it is not enabled in memlens.conf";
 	}
 }
 

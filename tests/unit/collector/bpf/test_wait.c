@@ -32,6 +32,7 @@ TEST(reasons)
 	CHECK_INT(wait_rule_reason(wait_rule(SYS_accept4)), WAIT_NETWORK);
 	CHECK_INT(wait_rule_reason(wait_rule(SYS_epoll_wait)), WAIT_POLL);
 	CHECK_INT(wait_rule_reason(wait_rule(SYS_nanosleep)), WAIT_TIMER);
+	CHECK_INT(wait_rule_reason(wait_rule(SYS_mlock)), WAIT_FAULT);
 	CHECK_INT(wait_rule_reason(wait_rule(SYS_wait4)), WAIT_OTHER);
 	CHECK_INT(wait_rule(SYS_read), WAIT_RULE_FILE);
 	CHECK_INT(wait_rule(WAIT_NO_CALL), WAIT_RULE_OTHER);
