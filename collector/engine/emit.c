@@ -515,18 +515,16 @@ emit_kept(const struct engine *s, struct service_set *sets, size_t i)
 	    objects_drawn(k.sum.objects, i));
 }
 
-/* How seldom the library has sampled, of each service that has it. */
+/* How seldom the library has sampled, at most, a service that has it. */
 static void
-emit_sampling(void *arg, struct process *p)
+emit_sampling(const struct service_set *t, const char *service, int64_t mean)
 {
-	const struct service_set *t = arg;
-	struct label label = {"service", p->read->service};
+	struct label label = {"service", service};
 	struct series_desc d = {.kind = SERIES_GAUGE, .name = TYPES_SAMPLING,
 	    .unit = "bytes", .labels = &label, .n_labels = 1};
 
 	batch_add_gauge(t->batch, batch_series(t->batch, &d), t->slot,
-	    (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1,
-	    (int64_t)objects_mean(p));
+	    (int64_t)((t->slot + 1) * t->batch->slot_ns) - 1, mean);
 }
 
 /* How many processes of a part of a service have the library, or have not, and
@@ -557,8 +555,13 @@ emit_observed(const struct engine *s, const struct service_set *t)
 	const struct observed *o = &s->allocs.observed;
 
 	for (size_t i = 0; i < o->n; i++) {
-		emit_part(t, &o->parts[i], false);
-		emit_part(t, &o->parts[i], true);
+		const struct observed_part *x = &o->parts[i];
+		int64_t mean = observed_mean(o, x->service);
+
+		emit_part(t, x, false);
+		emit_part(t, x, true);
+		if (mean > 0)
+			emit_sampling(t, x->service, mean);
 	}
 }
 
@@ -573,8 +576,6 @@ emit_in_use(struct engine *s, struct service_set *sets)
 	allocs_settle(s);
 	for (i = 0; i < objects_kept_count(s->allocs.objects); i++)
 		emit_kept(s, sets, i);
-	objects_holders(s->allocs.objects, emit_sampling,
-	    &sets[s->allocs.types[ALLOCS_IN_USE]]);
 	emit_observed(s, &sets[s->allocs.types[ALLOCS_IN_USE]]);
 }
 

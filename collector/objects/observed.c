@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/objects/objects.h"
 #include "collector/process/process.h"
 #include "store/base/array.h"
 #include "store/base/buf.h"
@@ -70,11 +71,12 @@ observed_part(struct observed *o, const struct process_read *r,
 
 /* One that is dead and waits for its parent has nothing. */
 void
-observed_count(struct observed *o, const struct process *p)
+observed_count(struct observed *o, struct process *p)
 {
 	const struct process_read *r = p->read;
 	bool has = p->part[PROCESS_OBJECTS] != NULL;
 	struct observed_part *x;
+	int64_t mean;
 
 	if (r->zombie || r->kernel_thread || !observed_has(o, p))
 		return;
@@ -84,4 +86,18 @@ observed_count(struct observed *o, const struct process *p)
 	x->processes[has]++;
 	x->bytes[has] += (int64_t)r->stat.resident_pages *
 	    sysconf(_SC_PAGESIZE);
+	mean = has ? (int64_t)objects_mean(p) : 0;
+	x->mean = mean > x->mean ? mean : x->mean;
+}
+
+int64_t
+observed_mean(const struct observed *o, const char *service)
+{
+	int64_t mean = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (strcmp(o->parts[i].service, service) == 0 &&
+		    o->parts[i].mean > mean)
+			mean = o->parts[i].mean;
+	return mean;
 }

@@ -18,6 +18,7 @@ struct process;
 struct observed_part {
 	char service[64], instance[16];
 	int64_t processes[2], bytes[2]; /* [1]: of those that have it */
+	int64_t mean; /* the largest of those, of intervals (alloc_size.h) */
 };
 
 struct observed { /* all zero when empty */
@@ -39,6 +40,9 @@ void observed_hold(struct observed *o, const struct process *p);
 bool observed_has(const struct observed *o, const struct process *p);
 
 /* Counts a process where its service is. */
-void observed_count(struct observed *o, const struct process *p);
+void observed_count(struct observed *o, struct process *p);
+
+/* The largest mean of all parts of a service, 0: none has the library. */
+int64_t observed_mean(const struct observed *o, const char *service);
 
 #endif

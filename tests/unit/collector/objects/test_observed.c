@@ -47,6 +47,8 @@ TEST(those_that_have_it_and_those_that_do_not)
 	CHECK(objects_holds(o, p[0]));
 	CHECK(objects_holds(o, p[4]));
 	for (int again = 0; again < 2; again++) {
+		/* until it is asked: then it begins anew */
+		objects_sampled(o, p[0], alloc_size(100, again == 0 ? 3 : 0));
 		observed_clear(&of);
 		observed_hold(&of, p[0]);
 		observed_hold(&of, p[4]);
@@ -64,6 +66,10 @@ TEST(those_that_have_it_and_those_that_do_not)
 		CHECK_INT(of.parts[1].processes[1], 0);
 		CHECK_INT(of.parts[1].processes[0], 1);
 		CHECK_INT(of.parts[1].bytes[0], 30 * page);
+		CHECK_INT(of.parts[1].mean, 0);
+		CHECK_INT(observed_mean(&of, "db"), again == 0 ? 4 << 20 :
+		    1 << 19);
+		CHECK_INT(observed_mean(&of, "web"), 0);
 		CHECK_STR(of.parts[2].service, "alone");
 		CHECK_INT(of.parts[2].processes[1], 1);
 		CHECK_INT(of.parts[2].processes[0], 0);
