@@ -16,6 +16,9 @@ check "no data" js 'd.flamebearer.numTicks === 0 && d.memlens.slots === 0 &&
 tree 'offcpu{service="kv"}'
 check "not attached, and why" js 'd.memlens.slots === 0 &&
     d.memlens.state === "not attached" && /tracepoint/.test(d.memlens.why)'
+tree 'lock{service="kv"}'
+check "off, and why" js 'd.memlens.slots === 0 && d.memlens.state === "off" &&
+    /not enabled/.test(d.memlens.why)'
 tree 'faults{service="kv"}'
 check "what takes less does not explain that there is nothing" js '
     d.memlens.slots === 0 && d.memlens.state === "no data" &&

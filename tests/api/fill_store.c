@@ -486,6 +486,7 @@ fill_facts(struct batch *b, uint64_t slot)
 	fill_fact(b, slot, FACT_SOURCE, "faults", "degraded: 1 of 64 is taken");
 	fill_fact(b, slot, FACT_SOURCE, "offcpu",
 	    "not attached: the kernel has no such tracepoint");
+	fill_fact(b, slot, FACT_SOURCE, "lock", "off");
 	fill_fact(b, slot, FACT_PROCESS, "kv",
 	    "4242 1700000000500000000 kv server\t/usr/bin/env");
 	fill_fact(b, slot, FACT_PROCESS, "quiet", "7 1700000000000000000 q\t");

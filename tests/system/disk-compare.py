@@ -95,6 +95,10 @@ def compare_device(h):
     flushes = h.of('disk_device_seconds', device=device, operation='flush')
     expect('flushes: as many', d[15] - unseen <= flushes['count'] <= d[15],
            (flushes['count'], d[15], unseen))
+    # The kernel tells nothing of a flush of its own before it is issued.
+    queue = h.of('disk_queue_seconds', device=device, operation='flush')
+    expect('flushes: none has a time in the queue that nobody has measured',
+           queue['count'] == 0, queue)
 
 
 def compare_reads(h, lines):
