@@ -17,15 +17,15 @@
 #include "fcgi/server/request.h"
 
 #define PROFILE_PARAMS                                                         \
-	"query from until max-nodes focus ignore collapse reverse min-width "  \
-	"calibrate strict"
+	"query from until max-nodes focus ignore idle collapse reverse "       \
+	"min-width calibrate strict"
 #define PICTURE_PARAMS PROFILE_PARAMS " width title orientation"
-#define WHOLE_PARAMS "query from until focus ignore collapse strict"
+#define WHOLE_PARAMS "query from until focus ignore idle collapse strict"
 #define PAIR_PARAMS                                                            \
 	"query from until query-b from-b until-b normalise requests strict"
 #define PAIR_PICTURE_PARAMS                                                    \
-	PAIR_PARAMS " max-nodes focus ignore collapse reverse min-width "      \
-		    "width title orientation widths"
+	PAIR_PARAMS " max-nodes focus ignore idle collapse reverse "           \
+		    "min-width width title orientation widths"
 #define INGEST_PARAMS                                                          \
 	"name from until sampleRate spyName units aggregationType format"
 #define RENDER_PARAMS                                                          \
@@ -71,8 +71,8 @@ static const struct route routes[] = {
     {"GET", "/api/v1/sandwich.json", POOL_QUERY, api_sandwich,
         .params = WHOLE_PARAMS " max-nodes function"},
     {"GET", "/api/v1/diff.json", POOL_QUERY, api_diff,
-        .params = PAIR_PARAMS " max-nodes focus ignore collapse reverse sort "
-                              "limit search"},
+        .params = PAIR_PARAMS " max-nodes focus ignore idle collapse reverse "
+                              "sort limit search"},
     {"GET", "/api/v1/diff.svg", POOL_QUERY, api_diff_svg,
         .params = PAIR_PICTURE_PARAMS},
     {"GET", "/api/v1/diff.html", POOL_QUERY, api_diff_html,

@@ -199,40 +199,11 @@ diff_put_table(struct writer *w, const struct profile_pair *pair,
 	writer_close(w, ']');
 }
 
-/* Both sides after focus, ignore, collapse and reverse. */
-struct diff_shaped {
-	struct profile *sides[2];
-	struct diff *diff; /* NULL: as they are */
-};
-
-static const struct err *
-diff_shape(struct diff_shaped *s, const struct profile_pair *pair,
-    const struct flame_options *o)
-{
-	const struct err *e = NULL;
-
-	if (o->focus == NULL && o->ignore == NULL && !flame_is_shaped(o))
-		return NULL;
-	for (int i = 0; i < 2 && e == NULL; i++)
-		e = flame_shape(&s->sides[i], pair->side[i].profile, o);
-	if (e == NULL)
-		e = diff_new(&s->diff, s->sides[DIFF_A], s->sides[DIFF_B]);
-	return e;
-}
-
-static void
-diff_shaped_fini(struct diff_shaped *s)
-{
-	diff_free(s->diff);
-	profile_free(s->sides[DIFF_A]);
-	profile_free(s->sides[DIFF_B]);
-}
-
 struct diff_answer {
 	struct flame_options shape;
 	size_t order;
 	int64_t limit;
-	struct diff_shaped tree, flat; /* flat: not from the leaves */
+	struct profile_pair_shaped tree, flat; /* flat: not from the leaves */
 	struct table *table;
 	struct search *search; /* NULL: all functions */
 	int128 matched[2];
@@ -267,8 +238,8 @@ diff_make(struct diff_answer *a, const struct profile_pair *pair)
 	const struct err *e;
 
 	flat.reverse = false;
-	if ((e = diff_shape(&a->tree, pair, &a->shape)) != NULL ||
-	    (e = diff_shape(&a->flat, pair, &flat)) != NULL)
+	if ((e = profile_pair_shape(&a->tree, pair, &a->shape)) != NULL ||
+	    (e = profile_pair_shape(&a->flat, pair, &flat)) != NULL)
 		return e;
 	whole = a->flat.diff != NULL ? a->flat.diff : pair->diff;
 	if ((e = table_of_diff(&a->table, whole)) != NULL)
@@ -332,8 +303,8 @@ api_diff(struct context *c, struct request *rq, struct response *rs)
 		e = diff_put(&a, &pair, &w);
 	table_free(a.table);
 	search_free(a.search);
-	diff_shaped_fini(&a.tree);
-	diff_shaped_fini(&a.flat);
+	profile_pair_shaped_fini(&a.tree);
+	profile_pair_shaped_fini(&a.flat);
 	profile_pair_fini(&pair);
 	return e;
 }

@@ -28,8 +28,7 @@ static const char *const diff_svg_widths[] = {"both", "b", NULL};
 struct diff_svg {
 	struct profile_pair pair;
 	struct profile_page shape; /* options alone */
-	struct profile *shaped[2]; /* NULL: the pair's as they are */
-	struct diff *diff;         /* of those */
+	struct profile_pair_shaped shaped;
 	struct flame *flame;
 	struct flamesvg_options o;
 	struct flamesvg_pair svg;
@@ -42,28 +41,9 @@ static void
 diff_svg_fini(struct diff_svg *d)
 {
 	flame_free(d->flame);
-	diff_free(d->diff);
-	profile_free(d->shaped[DIFF_A]);
-	profile_free(d->shaped[DIFF_B]);
+	profile_pair_shaped_fini(&d->shaped);
 	profile_pair_fini(&d->pair);
 	buf_fini(&d->subtitle);
-}
-
-/* The stacks that were asked for, of each side; shares stay those of the
- * whole sides. */
-static const struct err *
-diff_svg_shape(struct diff_svg *d)
-{
-	const struct flame_options *o = &d->shape.options;
-	const struct err *e = NULL;
-
-	if (o->focus == NULL && o->ignore == NULL && !flame_is_shaped(o))
-		return NULL;
-	for (int i = 0; i < 2 && e == NULL; i++)
-		e = flame_shape(&d->shaped[i], d->pair.side[i].profile, o);
-	if (e == NULL)
-		e = diff_new(&d->diff, d->shaped[DIFF_A], d->shaped[DIFF_B]);
-	return e;
 }
 
 static void
@@ -98,7 +78,7 @@ diff_svg_say(struct diff_svg *d)
 static const struct diff *
 diff_svg_diff(const struct diff_svg *d)
 {
-	return d->diff != NULL ? d->diff : d->pair.diff;
+	return d->shaped.diff != NULL ? d->shaped.diff : d->pair.diff;
 }
 
 static const struct err *
@@ -107,7 +87,8 @@ diff_svg_draw(struct diff_svg *d, struct buf *out)
 	const struct profile *a = d->pair.side[DIFF_A].profile;
 	struct flame_options frames = {.max_nodes = d->pair.max_nodes,
 	    .min_share = d->shape.options.min_share, .other = "(other)"};
-	const struct err *e = diff_svg_shape(d);
+	const struct err *e = profile_pair_shape(&d->shaped,
+	    &d->pair, &d->shape.options);
 	const struct diff *diff = diff_svg_diff(d);
 
 	if (e != NULL)

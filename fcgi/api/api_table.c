@@ -3,6 +3,7 @@
  * profile, how one of them moves over time, who calls it and what it calls.
  */
 #include "fcgi/api/pages.h"
+#include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/flame/sandwich.h"
 #include "fcgi/format/flame/search.h"
@@ -95,7 +96,7 @@ table_time_point(struct writer *w, const struct table_time *t,
 	const struct flame_options *o = &t->page->options;
 	struct function_sum sum;
 	const struct err *e = t->page->profile->kind != SERIES_FLOW ||
-	    o->focus != NULL || o->ignore != NULL || o->by_module || o->reverse
+	    flame_is_filtered(o) || flame_is_shaped(o)
 	    ? table_time_tree(t, &q, &sum)
 	    : store_query_function(t->page->store, &q, t->function, &sum);
 
@@ -238,8 +239,8 @@ table_ask_take(void *ask, const struct profile_page *page,
 
 	if (e != NULL)
 		return e;
-	return a->search != NULL || o->focus != NULL || o->ignore != NULL ||
-	    o->by_module ? store_query_profile(page->store, q, out)
+	return a->search != NULL || flame_is_filtered(o) || o->by_module
+	    ? store_query_profile(page->store, q, out)
 	    : table_ask_sums(a, page, q, out);
 }
 

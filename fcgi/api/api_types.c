@@ -63,7 +63,7 @@ types_take(void *arg, enum series_kind kind, const char *name,
 }
 
 /* Which stacks wait for work, as a matcher of their labels and one of their
- * frames. */
+ * frames, unless another of these matches: what idle=hide hides. */
 static void
 types_put_idle(struct writer *w, const struct type *t)
 {
@@ -75,6 +75,7 @@ types_put_idle(struct writer *w, const struct type *t)
 	writer_key_open(w, "idle", '{');
 	writer_key_str(w, "labels", labels);
 	writer_key_str(w, "frames", t->idle_frames);
+	writer_key_str(w, "unless", t->busy_frames);
 	writer_close(w, '}');
 }
 

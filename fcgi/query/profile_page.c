@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/partial.h"
 #include "fcgi/server/request.h"
@@ -57,6 +58,25 @@ profile_page_parse_shape(struct profile_page *page, const struct request *rq)
 	return profile_page_parse_least(page, rq);
 }
 
+const struct err *
+profile_page_select(struct profile_page *page, const struct request *rq)
+{
+	static const char *const shown[] = {"show", "hide", NULL};
+	const struct err *e = selector_parse(page->query, &page->selector);
+	const struct type *t;
+	size_t hide;
+
+	if (e != NULL ||
+	    (e = request_choice(rq, "idle", shown, 0, &hide)) != NULL)
+		return e;
+	t = types_find(selector_name(page->selector));
+	if (hide == 0 || t == NULL || t->idle_reasons == NULL)
+		return NULL;
+	page->options.idle = t->idle_frames;
+	page->options.busy = t->busy_frames;
+	return selector_exclude(page->selector, "reason", t->idle_reasons);
+}
+
 static const struct err *
 profile_page_parse(struct profile_page *page, const struct request *rq)
 {
@@ -72,7 +92,7 @@ profile_page_parse(struct profile_page *page, const struct request *rq)
 	page->calibrate = calibrate == 1;
 	if ((e = profile_page_parse_shape(page, rq)) != NULL)
 		return e;
-	return selector_parse(page->query, &page->selector);
+	return profile_page_select(page, rq);
 }
 
 static bool
@@ -408,8 +428,7 @@ profile_page_limit(const struct flame_options *o)
 {
 	struct profile_limit all = {0, 0};
 
-	if (o->focus != NULL || o->ignore != NULL || o->by_module ||
-	    o->reverse)
+	if (flame_is_filtered(o) || flame_is_shaped(o))
 		return all;
 	return (struct profile_limit){
 	    o->max_nodes > 0 ? (size_t)o->max_nodes : 0, o->min_share};

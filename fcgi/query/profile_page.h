@@ -117,6 +117,11 @@ void profile_page_put_title(struct buf *out, const struct profile_page *page);
  * store to one with a profile, its state and faults. */
 const struct err *profile_page_ask(struct profile_page *page);
 
+/* The selector of page->query; with idle=hide without what its type calls
+ * waits for work, of which options.idle and busy are the frames. */
+const struct err *profile_page_select(struct profile_page *page,
+    const struct request *rq);
+
 /* Which stacks and frames: focus, ignore, collapse, reverse, and min-width
  * where it is a share; into page->options. */
 const struct err *profile_page_parse_shape(struct profile_page *page,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/server/context.h"
 #include "fcgi/server/request.h"
 #include "fcgi/server/respond.h"
@@ -38,9 +39,9 @@ pair_parse(struct profile_pair *pair, const struct request *rq)
 	b->until_ns = a->until_ns;
 	if ((e = request_range_of(rq, "from-b", "until-b", &b->from_ns,
 	    &b->until_ns)) != NULL ||
-	    (e = selector_parse(a->query, &a->selector)) != NULL)
+	    (e = profile_page_select(a, rq)) != NULL)
 		return e;
-	if ((e = selector_parse(b->query, &b->selector)) != NULL)
+	if ((e = profile_page_select(b, rq)) != NULL)
 		return err_field(e->domain, e->code, "query-b", "%s", e->text);
 	return NULL;
 }
@@ -184,6 +185,36 @@ profile_pair_fini(struct profile_pair *pair)
 	diff_free(pair->diff);
 	profile_page_fini(&pair->side[DIFF_A]);
 	profile_page_fini(&pair->side[DIFF_B]);
+}
+
+const struct err *
+profile_pair_shape(struct profile_pair_shaped *s,
+    const struct profile_pair *pair, const struct flame_options *o)
+{
+	struct flame_options of[2] = {*o, *o};
+	bool as_they_were = !flame_is_shaped(o);
+	const struct err *e = NULL;
+
+	*s = (struct profile_pair_shaped){.diff = NULL};
+	for (int i = 0; i < 2; i++) {
+		of[i].idle = pair->side[i].options.idle;
+		of[i].busy = pair->side[i].options.busy;
+		as_they_were = as_they_were && !flame_is_filtered(&of[i]);
+	}
+	if (as_they_were)
+		return NULL;
+	for (int i = 0; i < 2 && e == NULL; i++)
+		e = flame_shape(&s->side[i], pair->side[i].profile, &of[i]);
+	return e == NULL ? diff_new(&s->diff, s->side[DIFF_A],
+	    s->side[DIFF_B]) : e;
+}
+
+void
+profile_pair_shaped_fini(struct profile_pair_shaped *s)
+{
+	diff_free(s->diff);
+	profile_free(s->side[DIFF_A]);
+	profile_free(s->side[DIFF_B]);
 }
 
 void

@@ -38,6 +38,18 @@ const struct err *profile_pair_init(struct profile_pair *pair,
     struct context *c, const struct request *rq, struct response *rs);
 void profile_pair_fini(struct profile_pair *pair);
 
+/* Both sides as options and what each side's request hides leave them. */
+struct profile_pair_shaped {
+	struct profile *side[2];
+	struct diff *diff; /* NULL: they are as they were */
+};
+
+/* Errors: those of flame_shape(), ENOMEM.  profile_pair_shaped_fini() after
+ * any outcome. */
+const struct err *profile_pair_shape(struct profile_pair_shaped *s,
+    const struct profile_pair *pair, const struct flame_options *o);
+void profile_pair_shaped_fini(struct profile_pair_shaped *s);
+
 /* 1 / size, or 0: the weights of a difference (see table_sort()). */
 void profile_pair_weights(const struct profile_pair *pair, double weight[2]);
 

@@ -29,7 +29,8 @@
  *	thread_seconds_total of the service "mix" (fill_waits()), and lock,
  *	looked at, nothing seen; where WAITS is "lost", lock_holder, too, of
  *	which some was lost (fill_holders()); where it is "restart", for how
- *	long threads were watched (fill_watched())
+ *	long threads were watched (fill_watched()); where it is "idle", "sql",
+ *	some of whose waits are for work (fill_idle())
  *	with MEMORY in the environment: memory of "kept", which has our
  *	library in one of two instances, of "pulled" and of "unseen", of
  *	which some was lost (fill_memory())
@@ -332,6 +333,33 @@ fill_watched(struct batch *b, uint64_t slot, uint64_t age)
 	    "seconds", 9, &sources[1], 1, (age == 20 ? 3 : 10) * NS_PER_S);
 }
 
+/* Workers of a database wait in each slot 4 s for statements and 3 s for work
+ * or a time; in statements 2 s for a row, and half a second for the log. */
+static void
+fill_idle(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "sql"};
+	static const struct {
+		const char *reason, *stack;
+		int64_t ns;
+	} waits[] = {
+	    {"poll", "main;poll", 4 * NS_PER_S},
+	    {"condition", "main;pool_wait;pthread_cond_timedwait",
+	        3 * NS_PER_S},
+	    {"lock", "main;dispatch_command(THD*);lock_wait(que_thr_t*);"
+	             "pthread_cond_timedwait", 2 * NS_PER_S},
+	    {"condition", "main;dispatch_command(THD*);log_write_up_to;"
+	                  "pthread_cond_clockwait", NS_PER_S / 2}};
+	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
+	    &service, 1};
+	uint32_t off = batch_series(b, &d);
+
+	batch_observe(b, off, slot, 1);
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		batch_add_profile(b, off, slot, stack_of(b, "reason",
+		    waits[i].reason, waits[i].stack), waits[i].ns);
+}
+
 /* Nobody of "mix" was seen to hold a lock, and somebody of "held" was.  Lost
  * was, by tens of slots from the newest on: nothing; what of locks of "mix" had
  * no room; records of who held one; records of waits; another source's. */
@@ -534,6 +562,8 @@ main(int argc, char **argv)
 			fill_instances(b, slot);
 			if (waits != NULL)
 				fill_waits(b, slot, slot >= last - slots / 2);
+			if (waits != NULL && strcmp(waits, "idle") == 0)
+				fill_idle(b, slot);
 			if (waits != NULL && strcmp(waits, "lost") == 0)
 				fill_holders(b, slot, last - slot);
 			if (waits != NULL && strcmp(waits, "restart") == 0 &&

@@ -12,7 +12,8 @@ const runs = [];
 
 /* query -> flamebearer of a range, with the filters of the server. */
 function shaped(answer, q) {
-  const want = { focus: q.get('focus'), ignore: q.get('ignore'),
+  const want = { focus: q.get('focus'), ignore: q.get('ignore') ||
+    (q.get('idle') === 'hide' ? '^pthread_cond_timedwait' : ''),
     reverse: q.get('reverse') };
   if (!want.focus && !want.ignore && !want.reverse)
     return answer;

@@ -362,9 +362,8 @@ function types({ browser, base }) {
         equal((await page.locator('.kind-legend:visible').allTextContents())
           .join(), 'on CPUbothwaits', 'the legend');
         const kept = asked.find((q) => q.get('max-nodes') > 1);
-        equal(kept.get('query'), 'wall{service="kv_service",' +
-          'reason!~"poll|timer"}', 'what was asked');
-        assert(/timedwait/.test(kept.get('ignore')), 'by frames');
+        equal(kept.get('query'), 'wall{service="kv_service"}', 'asked');
+        equal(kept.get('idle'), 'hide', 'without idle waits');
         const idle = page.locator('.toggle:has-text("Idle waits")');
         assert(/hidden: .*[1-9].* %\)/.test(await idle.textContent()),
           await idle.textContent());

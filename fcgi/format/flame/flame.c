@@ -85,7 +85,7 @@ flame_fill(struct flame *f, struct flame_work *w,
 {
 	const struct profile *p = w->p;
 	bool *taken = NULL;
-	const struct err *e = flame_filter(&taken, p, o->focus, o->ignore);
+	const struct err *e = flame_filter(&taken, p, o);
 
 	if (e != NULL)
 		return e;
@@ -427,7 +427,7 @@ flame_lay_out(struct flame *f, const struct profile *p,
 	if (flame_is_shaped(o)) {
 		e = flame_shape(&f->shaped, p, o);
 		w.p = f->shaped;
-		rest.focus = rest.ignore = NULL;
+		rest.focus = rest.ignore = rest.idle = NULL;
 	}
 	if (e == NULL)
 		e = flame_build(f, &w, &rest);

@@ -7,16 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/format/flame/flame.h"
 #include "store/base/err.h"
 #include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/base/pattern.h"
 #include "store/store.h"
 
-enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2 };
+enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_IDLE = 4, FILTER_BUSY = 8 };
+
+#define FILTERS 4 /* by the bits above */
 
 struct filter {
-	struct pattern *pattern[2]; /* NULL: not asked for */
+	struct pattern *pattern[FILTERS]; /* NULL: not asked for */
 	struct map64 seen; /* a name's address -> what matches it */
 };
 
@@ -29,7 +32,7 @@ filter_match(struct filter *f, const char *name, uint8_t *bits)
 
 	if (known == INTERN_NONE) {
 		known = 0;
-		for (int i = 0; i < 2 && e == NULL; i++) {
+		for (int i = 0; i < FILTERS && e == NULL; i++) {
 			if (f->pattern[i] == NULL)
 				continue;
 			if (pattern_match(f->pattern[i], name))
@@ -60,25 +63,33 @@ filter_nodes(struct filter *f, const struct profile *p, bool *taken)
 		}
 		path[i] = m;
 		taken[i] = (f->pattern[0] == NULL || (m & FILTER_FOCUS)) &&
-		    !(m & FILTER_IGNORE);
+		    !(m & FILTER_IGNORE) &&
+		    (m & (FILTER_IDLE | FILTER_BUSY)) != FILTER_IDLE;
 	}
 	free(path);
 	return e;
 }
 
-const struct err *
-flame_filter(bool **out, const struct profile *p, const char *focus,
-    const char *ignore)
+bool
+flame_is_filtered(const struct flame_options *o)
 {
+	return o->focus != NULL || o->ignore != NULL || o->idle != NULL;
+}
+
+const struct err *
+flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
+{
+	static const char *const fields[] = {"focus", "ignore", "idle", "busy"};
+	const char *const texts[] = {o->focus, o->ignore, o->idle, o->busy};
 	struct filter f = {0};
-	const struct err *e;
+	const struct err *e = NULL;
 
 	*out = NULL;
-	if (focus == NULL && ignore == NULL)
+	if (!flame_is_filtered(o))
 		return NULL;
-	e = focus ? pattern_new(&f.pattern[0], "focus", focus, 0) : NULL;
-	if (e == NULL && ignore != NULL)
-		e = pattern_new(&f.pattern[1], "ignore", ignore, 0);
+	for (int i = 0; i < FILTERS && e == NULL; i++)
+		if (texts[i] != NULL)
+			e = pattern_new(&f.pattern[i], fields[i], texts[i], 0);
 	if (e == NULL && (*out = malloc(p->n_nodes)) == NULL)
 		e = err_nomem();
 	if (e == NULL)
@@ -87,7 +98,7 @@ flame_filter(bool **out, const struct profile *p, const char *focus,
 		free(*out);
 		*out = NULL;
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < FILTERS; i++)
 		pattern_free(f.pattern[i]);
 	map64_fini(&f.seen);
 	return e;

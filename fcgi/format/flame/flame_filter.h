@@ -1,6 +1,7 @@
 /*
  * Which stacks of a profile a person asked for: those with a frame that
- * matches `focus`, without those that have one that matches `ignore`.
+ * matches `focus`, without those that have one that matches `ignore`, nor
+ * those that have one of `idle` and none of `busy`.
  */
 #ifndef FCGI_FORMAT_FLAME_FILTER_H
 #define FCGI_FORMAT_FLAME_FILTER_H
@@ -8,15 +9,19 @@
 #include <stdbool.h>
 
 struct err;
+struct flame_options;
 struct profile;
+
+/* Are only some of the stacks wanted? */
+bool flame_is_filtered(const struct flame_options *o);
 
 /*
  * By node: is its stack wanted?  The caller frees it; NULL where all are.
- * Both are POSIX extended expressions or NULL; names are matched, modules
- * are not.  Errors: ERR_REQUEST 400 with field "focus" or "ignore" for an
- * expression that does not compile or could be slow, ENOMEM.
+ * Names are matched, modules are not.  Errors: ERR_REQUEST 400 with field
+ * "focus", "ignore", "idle" or "busy" for an expression that does not compile
+ * or could be slow, ENOMEM.
  */
 const struct err *flame_filter(bool **out, const struct profile *p,
-    const char *focus, const char *ignore);
+    const struct flame_options *o);
 
 #endif

@@ -181,7 +181,7 @@ shape_run(struct shape *h, struct profile **out)
 		h->samples = stacks_type(h->s, &samples);
 		h->unknown = stacks_type(h->s, &unknown);
 	}
-	e = flame_filter(&h->taken, h->p, h->o->focus, h->o->ignore);
+	e = flame_filter(&h->taken, h->p, h->o);
 	if (e == NULL)
 		e = shape_frames(h);
 	if (e == NULL)

@@ -14,6 +14,7 @@
 
 #include "fcgi/format/flame/flame.h"
 #include "fcgi/format/flame/flame_lay.h"
+#include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/format/stacks_private.h"
 #include "store/base/err.h"
 
@@ -395,8 +396,8 @@ const struct err *
 flame_new_stacks(struct flame **out, struct stacks *s, uint32_t type,
     const struct flame_options *o)
 {
-	bool plain = o->max_nodes < 0 && o->focus == NULL &&
-	    o->ignore == NULL && !o->by_module && !o->reverse;
+	bool plain = o->max_nodes < 0 && !flame_is_filtered(o) &&
+	    !flame_is_shaped(o);
 	struct lay *l = NULL;
 	const struct err *e = plain ? lay_new(&l, s, type) : NULL;
 	struct flame *f;

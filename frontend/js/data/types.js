@@ -85,17 +85,6 @@
       ? Object.assign({ service }, labels) : labels);
   }
 
-  /* {query, ignore} that leave out what the type calls idle, besides what
-   * is left out already.  Pure. */
-  function busy(type, service, ignore, labels) {
-    const all = selector(type, service, labels);
-    const matcher = type.idle.labels.replace('=~', '!~');
-    const { frames } = type.idle;
-    return { query: all.endsWith('}') ? all.slice(0, -1) + ',' + matcher + '}'
-      : all + '{' + matcher + '}',
-    ignore: ignore ? '(?:' + ignore + ')|(?:' + frames + ')' : frames };
-  }
-
   /* How much of it is idle, of what is shown and of the other of both: all,
    * or all but that.  null: there is nothing of either. */
   function idleText(shown, other, all) {
@@ -106,5 +95,5 @@
       ns.format.percent(part / whole) + ')';
   }
 
-  ns.types = { choice, choose, ofMemory, amount, selector, busy, idleText };
+  ns.types = { choice, choose, ofMemory, amount, selector, idleText };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -56,8 +56,8 @@
     const filter = ns.flameFilter.create();
     const idler = h('button', { type: 'button', class: 'button toggle',
       hidden: true, title: 'Waits for work: for any of several files, for ' +
-        'connections, for signals, in sleeps, and for conditions that give ' +
-        'up after a time', onclick: () => ns.view.set({ idle: ns.view.get().idle
+        'connections, for signals, in sleeps, and outside statements for ' +
+        'conditions that give up after a time', onclick: () => ns.view.set({ idle: ns.view.get().idle
         ? '' : '1', zoom: '' }) });
     const node = h('div', { class: 'flame-toolbar' }, type.node,
       h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },

@@ -45,7 +45,7 @@
     if (!/svg|png|html|flamegraph\.json|diff/.test(route))
       delete out['max-nodes'];
     if (route.endsWith('pprof'))
-      for (const key of ns.flameFilter.KEYS)
+      for (const key of [...ns.flameFilter.KEYS, 'idle'])
         delete out[key];
     return out;
   }

@@ -54,8 +54,7 @@
     /* Without waits for work, unless they are to be shown. */
     function busy(ctx, params, shown = ctx.state.idle) {
       return shown || !idle(ctx.type) ? params
-        : Object.assign({}, params, ns.types.busy(ctx.type, ctx.service,
-          params.ignore, reason(ctx)));
+        : Object.assign({ idle: 'hide' }, params);
     }
 
     /* Of one instance, and of waits those of one reason. */
@@ -68,33 +67,25 @@
       return out;
     }
 
-    /* What a side is asked for: {query} and, without idle waits, {ignore}. */
-    function sideOf(ctx, service, labels, ignore) {
-      return ctx.state.idle || !idle(ctx.type)
-        ? { query: ns.types.selector(ctx.type, service, labels) }
-        : ns.types.busy(ctx.type, service, ignore, labels);
-    }
-
     /* The selectors of A and of B, where A is another service. */
-    function both(ctx, { ignore }) {
-      const b = sideOf(ctx, ctx.service, reason(ctx), ignore);
+    function both(ctx) {
+      const query = ns.types.selector(ctx.type, ctx.service, reason(ctx));
       const other = ns.abBar.other(ctx.state);
       if (!other)
-        return b;
+        return { query };
       const labels = Object.assign(reason(ctx), { instance: other.instance });
       if (!other.instance)
         delete labels.instance;
-      return Object.assign(sideOf(ctx, other.service, labels, ignore),
-        { 'query-b': b.query });
+      return { query: ns.types.selector(ctx.type, other.service, labels),
+        'query-b': query };
     }
 
     /* The shown range against the base. */
     async function pair(ctx, ra, rb) {
-      const filter = ns.flameFilter.params(ctx.state);
-      const params = Object.assign({ from: ra.from, until: ra.until,
+      const params = busy(ctx, Object.assign({ from: ra.from, until: ra.until,
         'from-b': rb.from, 'until-b': rb.until,
         normalise: ns.runs.normaliseOf(ctx.state, ctx.type), 'max-nodes': 8192,
-        limit: 1000 }, filter, both(ctx, filter));
+        limit: 1000 }, ns.flameFilter.params(ctx.state), both(ctx)));
       if (params.normalise === 'requests')
         params.requests = ctx.state.requests;
       const [answer] = await Promise.all([

@@ -87,8 +87,6 @@ test('the scripts know no type of profiles', () => {
   }
 });
 
-const WALL = { name: 'w', title: 'Wall time', idle: {
-  labels: 'reason=~"poll|timer"', frames: '^accept' } };
 /* main 10: work 4 on CPU, 6 of waits in it */
 const answer = (more) => ({ metadata: { sampleRate: 1e9 }, flamebearer: {
   names: ['total', 'main', 'work'], numTicks: 10e9, maxSelf: 4e9,
@@ -97,11 +95,7 @@ memlens: Object.assign({ unit: 'nanoseconds', kind: 'flow', slots: 3,
   parts: {}, whole_slots: 3, sample_levels: [[400, 0], [400, 0], [400, 400]],
   unknown_levels: [[6e9, 0], [6e9, 6e9], [0, 0]] }, more) });
 
-test('idle waits are left out by labels and by frames', () => {
-  assert.deepEqual(M.types.busy(WALL, 's', ''), { query:
-    'w{service="s",reason!~"poll|timer"}', ignore: '^accept' });
-  assert.deepEqual(M.types.busy(WALL, '', 'x|y'), { query:
-    'w{reason!~"poll|timer"}', ignore: '(?:x|y)|(?:^accept)' });
+test('how much of the time is idle waits is said', () => {
   const other = answer();
   other.flamebearer.numTicks = 40e9;
   assert.equal(M.types.idleText(answer(), other, ''),
