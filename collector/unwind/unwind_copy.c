@@ -126,6 +126,7 @@ unwind_copy_walk(const struct unwind_kernel *kernel,
     size_t size, struct sample_event *out)
 {
 	static struct unwind_state s;
+	int over;
 
 	copy.kernel = kernel;
 	copy.list = list;
@@ -134,7 +135,8 @@ unwind_copy_walk(const struct unwind_kernel *kernel,
 	    (e->n_kernel + (size_t)e->lacks) * sizeof(e->frames[0]));
 	do
 		copy_note(&s, out);
-	while (s.depth < EVENT_DEPTH && !unwind_step(&s) && !s.pending);
+	while (!(over = unwind_step(&s)) && !s.pending &&
+	    s.depth < EVENT_DEPTH);
 	out->depth = (__u16)s.depth;
 	out->n_user = s.depth < EVENT_MAX_USER ? (__u16)s.depth :
 	    EVENT_MAX_USER;
@@ -150,5 +152,7 @@ unwind_copy_walk(const struct unwind_kernel *kernel,
 	out->flags &= (__u8)~EVENT_PENDING;
 	out->flags |= EVENT_EH_FRAME;
 	out->error = s.error;
+	if (!over)
+		out->flags |= EVENT_TRUNCATED;
 	return UNWIND_COPY_DONE;
 }

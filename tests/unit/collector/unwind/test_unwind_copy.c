@@ -83,7 +83,7 @@ event(const __u64 *words, size_t n, size_t *size)
 {
 	static union {
 		struct sample_event e;
-		char room[sizeof(struct sample_event)];
+		char room[sizeof(struct sample_event) + 16 * EVENT_DEPTH];
 	} u;
 	struct event_copy *c;
 
@@ -134,6 +134,28 @@ TEST(a_walk_goes_on_to_its_end)
 	CHECK_INT(out.frames[3], CODE + 0x20);
 	CHECK_INT(out.frames[4], CODE + 0x810);
 	CHECK_INT(k.regions[0].used, 77); /* as if the kernel had walked */
+}
+
+/* It was as whole as the one that ends just there. */
+TEST(a_walk_that_is_too_deep_is_truncated)
+{
+	static __u64 deep[2 * EVENT_DEPTH];
+	struct sample_event *e;
+	size_t size, n = sizeof(deep) / sizeof(deep[0]);
+
+	begin();
+	for (size_t i = 0; i < n; i++)
+		deep[i] = CODE + 0x10010;
+	e = event(deep, n, &size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.flags, EVENT_EH_FRAME | EVENT_TRUNCATED);
+	CHECK_INT(out.depth, EVENT_DEPTH);
+	CHECK_INT(out.n_user, EVENT_MAX_USER);
+	deep[2 * (EVENT_DEPTH - 2) + 1] = CODE + 0x810;
+	e = event(deep, n, &size);
+	CHECK_INT(walk(e, size), UNWIND_COPY_DONE);
+	CHECK_INT(out.flags, EVENT_EH_FRAME);
+	CHECK_INT(out.depth, EVENT_DEPTH);
 }
 
 TEST(other_rows_are_lacking)
@@ -314,6 +336,7 @@ int
 main(void)
 {
 	RUN(a_walk_goes_on_to_its_end);
+	RUN(a_walk_that_is_too_deep_is_truncated);
 	RUN(other_rows_are_lacking);
 	RUN(the_copy_ends);
 	RUN(a_mapping_is_not_known_yet);
