@@ -89,22 +89,29 @@ elf_find_table(const struct elf *e, struct table *t, bool *symtab)
 	return found && elf_section(e, t->symbols.sh_link, &t->strings);
 }
 
-/* 0 for the name that people use most: global, weak, local. */
+#define RANK_LABEL 3u
+
+/* 0 for the name that people use most: global, weak, local; what assembly code
+ * has not called a function. */
 static unsigned
 elf_rank(const Elf64_Sym *s)
 {
 	static const uint8_t rank[16] = {
 	    [STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
 
-	return rank[ELF64_ST_BIND(s->st_info) & 15];
+	return ELF64_ST_TYPE(s->st_info) == STT_NOTYPE ? RANK_LABEL :
+	    rank[ELF64_ST_BIND(s->st_info) & 15];
 }
 
+/* Local labels are places in functions, mostly. */
 static bool
 elf_is_function(const Elf64_Sym *s)
 {
 	unsigned type = ELF64_ST_TYPE(s->st_info);
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+	return (type == STT_FUNC || type == STT_GNU_IFUNC ||
+	    (type == STT_NOTYPE && ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
+	    s->st_shndx < SHN_LORESERVE)) &&
 	    s->st_shndx != SHN_UNDEF && s->st_name != 0;
 }
 
@@ -181,30 +188,60 @@ elf_code_end(const struct elf *e, const struct code_sections *c,
 	return 0;
 }
 
+/* Where the next one begins that ends what has no size: a function is not ended
+ * by labels. */
+static uint64_t
+elf_next_symbol(const struct elf *e, size_t i)
+{
+	bool label = e->symbols[i].rank == RANK_LABEL;
+
+	for (i++; i < e->n_symbols; i++)
+		if (label || e->symbols[i].rank != RANK_LABEL)
+			return e->symbols[i].addr;
+	return UINT64_MAX;
+}
+
+/* Sizes one that has none; false when it is a label that names nothing: of
+ * data, or within a function. */
+static bool
+elf_size_symbol(const struct elf *e, size_t i, const struct code_sections *code,
+    uint64_t reach)
+{
+	struct symbol *s = &e->symbols[i];
+	uint64_t end = elf_code_end(e, code, s->addr), next;
+
+	if (s->rank == RANK_LABEL && (end == 0 || s->addr < reach))
+		return false;
+	if (s->size != 0 || end == 0 || s->addr < reach)
+		return true;
+	next = elf_next_symbol(e, i);
+	end = (next < end ? next : end) - s->addr;
+	s->size = end < SIZE_MAX_BITS ? (uint32_t)end : SIZE_MAX_BITS;
+	return true;
+}
+
 /* A symbol without a size (assembly) reaches to the next one of its section,
  * so that _init has not the table of calls behind it; a label within a
  * function does not. */
 static void
 elf_size_symbols(struct elf *e)
 {
-	uint64_t reach = 0, end;
 	struct code_sections code;
+	uint64_t reach = 0;
+	size_t i, n = 0;
 
 	elf_find_code(e, &code);
+	for (i = 0; i < e->n_symbols; i++) {
+		struct symbol s;
 
-	for (size_t i = 0; i < e->n_symbols; i++) {
-		struct symbol *s = &e->symbols[i];
-
-		if (s->size == 0 && s->addr >= reach &&
-		    (end = elf_code_end(e, &code, s->addr)) != 0) {
-			if (i + 1 < e->n_symbols && s[1].addr < end)
-				end = s[1].addr;
-			s->size = end - s->addr < SIZE_MAX_BITS ?
-			    (uint32_t)(end - s->addr) : SIZE_MAX_BITS;
-		}
-		if (s->addr + s->size > reach)
-			reach = s->addr + s->size;
+		if (!elf_size_symbol(e, i, &code, reach))
+			continue;
+		s = e->symbols[i];
+		if (s.addr + s.size > reach)
+			reach = s.addr + s.size;
+		e->symbols[n++] = s;
 	}
+	e->n_symbols = n;
 }
 
 /* Sorts, keeps the best symbol of each address, gives memory back. */
@@ -222,7 +259,9 @@ elf_sort_symbols(struct elf *e)
 			e->symbols[n++] = e->symbols[i];
 	e->n_symbols = n;
 	elf_size_symbols(e);
-	p = realloc(e->symbols, n * sizeof(*p));
+	if (e->n_symbols == 0)
+		return;
+	p = realloc(e->symbols, e->n_symbols * sizeof(*p));
 	if (p != NULL)
 		e->symbols = p;
 }

@@ -436,6 +436,57 @@ TEST(a_symbol_without_a_size_ends_with_its_section)
 	close(fd);
 }
 
+/* Assembly code that calls nothing a function, perf names all the same. */
+__asm__(".text\n"
+        ".globl labelled\n"
+        "labelled:\n"
+        "	nop\n"
+        "labelled_loop:\n"
+        "	ret\n"
+        ".globl labelled_next\n"
+        "labelled_next:\n"
+        "	ret\n"
+        ".globl typed\n"
+        ".type typed, @function\n"
+        "typed:\n"
+        "	nop\n"
+        ".globl typed_part\n"
+        "typed_part:\n"
+        "	ret\n"
+        ".size typed, . - typed\n");
+extern const char labelled[], labelled_next[], typed[];
+
+TEST(labels_of_assembly_code_are_names)
+{
+	static const struct {
+		const char *at;
+		uint64_t entry;
+		const char *name;
+	} cases[] = {{labelled, 0, "labelled"}, {labelled, 1, "labelled"},
+	    {labelled_next, 0, "labelled_next"}, {typed, 0, "typed"},
+	    {typed, 1, "typed"}};
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_input in = {file_read, &fd, 0};
+	char name[ELF_NAME_MAX];
+	struct elf_symbol s, base;
+	struct stat st;
+	struct elf *e;
+
+	CHECK(fstat(fd, &st) == 0);
+	in.size = (uint64_t)st.st_size;
+	CHECK_INT(elf_open(&e, &in), ELF_OK);
+	CHECK(elf_find_named(e, "typed", &base));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t at = base.entry + (uint64_t)(cases[i].at - typed);
+
+		CHECK(elf_lookup(e, at + cases[i].entry, &s, name));
+		CHECK_STR(name, cases[i].name);
+		CHECK_INT(s.entry, at);
+	}
+	elf_close(e);
+	close(fd);
+}
+
 int a_variable[4] = {1, 2, 3, 4};
 
 TEST(own_variable)
@@ -500,6 +551,7 @@ main(void)
 	RUN(any_damage_is_harmless);
 	RUN(own_executable);
 	RUN(a_symbol_without_a_size_ends_with_its_section);
+	RUN(labels_of_assembly_code_are_names);
 	RUN(own_variable);
 	RUN(start);
 	return test_done();
