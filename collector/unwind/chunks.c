@@ -1,5 +1,6 @@
 /*
- * The parts of each chunk by extents.c; first fit over all chunks.
+ * The parts of each chunk by extents.c; best fit over all chunks, so that what
+ * is small leaves the large gaps to what is large.
  */
 #include "collector/unwind/chunks.h"
 
@@ -57,16 +58,24 @@ chunks_grow(struct chunks *c)
 uint32_t
 chunks_take(struct chunks *c, uint32_t n, int64_t now_ns)
 {
-	uint32_t i, at;
+	uint32_t i, fit, least = EXTENTS_NONE, best = 0, at;
 
 	if (n > CELLS)
 		return CHUNKS_NONE;
-	for (i = 0; i < c->n || chunks_grow(c); i++) {
-		at = extents_take(c->parts[i], n, now_ns);
-		if (at != EXTENTS_NONE)
-			return i * CELLS + at;
+	for (i = 0; i < c->n; i++) {
+		fit = extents_fit(c->parts[i], n, now_ns);
+		if (fit < least) {
+			least = fit;
+			best = i;
+		}
 	}
-	return CHUNKS_NONE;
+	if (least == EXTENTS_NONE) {
+		if (!chunks_grow(c))
+			return CHUNKS_NONE;
+		best = c->n - 1;
+	}
+	at = extents_take(c->parts[best], n, now_ns);
+	return at != EXTENTS_NONE ? best * CELLS + at : CHUNKS_NONE;
 }
 
 void

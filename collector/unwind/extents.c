@@ -1,17 +1,11 @@
 /*
- * Free parts sorted by place, first fit; parts at rest in a queue.
+ * Free parts sorted by place, best fit; parts at rest in a queue.
  */
 #include "collector/unwind/extents.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "store/base/clock.h"
-
-/* What a program has found it may use within the second of the clock, and the
- * time that we are told is as late as our work has been. */
-#define REST_NS (2 * NS_PER_S)
 
 struct extent {
 	uint32_t first, n;
@@ -115,17 +109,38 @@ extents_wake(struct extents *x, int64_t now_ns)
 	    x->resting.n * sizeof(*x->resting.e));
 }
 
-uint32_t
-extents_take(struct extents *x, uint32_t n, int64_t now_ns)
+/* The smallest unused part of n or more; the list's n: there is none. */
+static size_t
+extents_find(struct extents *x, uint32_t n, int64_t now_ns)
 {
-	struct extent_list *l = &x->unused;
-	uint32_t first;
-	size_t i;
+	const struct extent_list *l = &x->unused;
+	size_t i, best;
 
 	if (x->resting.n > 0)
 		extents_wake(x, now_ns);
-	for (i = 0; i < l->n && l->e[i].n < n; i++)
-		continue;
+	best = l->n;
+	for (i = 0; i < l->n; i++)
+		if (l->e[i].n >= n &&
+		    (best == l->n || l->e[i].n < l->e[best].n))
+			best = i;
+	return best;
+}
+
+uint32_t
+extents_fit(struct extents *x, uint32_t n, int64_t now_ns)
+{
+	size_t i = extents_find(x, n, now_ns);
+
+	return i < x->unused.n ? x->unused.e[i].n : EXTENTS_NONE;
+}
+
+uint32_t
+extents_take(struct extents *x, uint32_t n, int64_t now_ns)
+{
+	size_t i = extents_find(x, n, now_ns);
+	struct extent_list *l = &x->unused;
+	uint32_t first;
+
 	if (i == l->n)
 		return EXTENTS_NONE;
 	first = l->e[i].first;
@@ -141,7 +156,7 @@ void
 extents_give(struct extents *x, uint32_t first, uint32_t n, int64_t now_ns)
 {
 	struct extent e = {.first = first, .n = n,
-	    .until_ns = now_ns + REST_NS};
+	    .until_ns = now_ns + EXTENTS_REST_NS};
 
 	list_insert(&x->resting, x->resting.n, &e);
 }

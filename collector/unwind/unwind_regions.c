@@ -16,6 +16,8 @@
 #define RESERVE_PART 8 /* kept free for what is met next */
 #define STRETCH 2000 /* samples: met once in it or often is the same */
 #define STRETCHES_MAX 16
+#define ROOMS 64 /* that are being made */
+#define NOBODY UINT32_MAX
 
 struct code {
 	struct code *next;
@@ -24,6 +26,7 @@ struct code {
 	uint32_t refs;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
+	uint8_t *came; /* a bit for each region: its rows have been there */
 	struct unwind_region regions[]; /* but for `used` */
 };
 
@@ -32,6 +35,13 @@ struct loaded {
 	uint32_t at;
 	uint32_t counted;   /* when the last stretch of it began */
 	uint32_t stretches; /* in which it was met */
+};
+
+/* Made for a region that found none: what was there rests. */
+struct room {
+	const struct code *code;
+	uint32_t at, first, end; /* cells */
+	int64_t until_ns;
 };
 
 struct unwind_regions {
@@ -44,6 +54,8 @@ struct unwind_regions {
 	uint32_t used; /* cells of them */
 	uint32_t tick;
 	uint64_t rows, made, evicted, refused;
+	struct room rooms[ROOMS]; /* the oldest is written next */
+	uint32_t next_room;
 };
 
 struct unwind_regions *
@@ -135,9 +147,11 @@ code_new(struct unwind_regions *r, const struct symbols_rows *a,
 	    a->build_id_len > sizeof(c->build_id) ||
 	    (uint64_t)a->regions - 1 > (UINT32_MAX - a->base) >> a->shift)
 		return NULL;
-	c = calloc(1, sizeof(*c) + a->regions * sizeof(c->regions[0]));
+	c = calloc(1, sizeof(*c) + a->regions * sizeof(c->regions[0]) +
+	    a->regions / 8 + 1);
 	if (c == NULL)
 		return NULL;
+	c->came = (uint8_t *)(c->regions + a->regions);
 	c->first = extents_take(r->numbers, a->regions, now_ns);
 	if (c->first == EXTENTS_NONE) {
 		free(c);
@@ -236,6 +250,14 @@ regions_lack(const struct code *c, uint32_t offset)
 	return at < c->is.n && c->regions[at].state == UNWIND_TABLE_PENDING;
 }
 
+bool
+regions_are_new(const struct code *c, uint32_t offset)
+{
+	uint32_t at = code_region(c, offset);
+
+	return at < c->is.n && (c->came[at / 8] >> at % 8 & 1) == 0;
+}
+
 /* How many samples ago the region was met, of what is met again and again a
  * part of that: what a database does once in minutes outlasts what a compiler
  * that came and went did once. */
@@ -286,12 +308,155 @@ regions_keep_reserve(struct unwind_regions *r, int64_t now_ns)
 		regions_evict(r, now_ns);
 }
 
+/* What is in use, by where it lies; i: in the list of loaded ones, NOBODY for
+ * the room of another. */
+struct laid {
+	uint32_t first, end, i, age;
+};
+
+/* Neighbours, of which none was met later than `age` ago by loaded_age(), and
+ * where their gap begins. */
+struct laid_run {
+	const struct laid *from, *to;
+	uint32_t begin, age;
+};
+
+static int
+laid_by_place(const void *a, const void *b)
+{
+	const struct laid *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int
+laid_last_first(const void *a, const void *b)
+{
+	const struct laid *x = a, *y = b;
+
+	return x->i > y->i ? -1 : x->i < y->i;
+}
+
+static size_t
+regions_laid(struct unwind_regions *r, struct laid *out, int64_t now_ns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROOMS; i++)
+		if (now_ns < r->rooms[i].until_ns)
+			out[n++] = (struct laid){r->rooms[i].first,
+			    r->rooms[i].end, NOBODY, 0};
+	for (uint32_t i = 0; i < r->n_loaded; i++) {
+		struct loaded *l = &r->loaded[i];
+		const struct unwind_region *g = &l->code->regions[l->at];
+
+		if (region_cells(g) > 0)
+			out[n++] = (struct laid){g->first, g->first +
+			    region_cells(g), i, loaded_age(r, l)};
+	}
+	qsort(out, n, sizeof(*out), laid_by_place);
+	return n;
+}
+
+/* The run from `from` on whose going makes a gap of so many cells, if it is
+ * better than the best one so far.  What lies between two is unused or rests,
+ * and so is what lies from `begin` to the first, and from `end` to the last of
+ * the chunk's, which are [from, last). */
+static void
+laid_try(const struct laid *from, const struct laid *last, uint32_t cells,
+    uint32_t begin, uint32_t end, struct laid_run *best)
+{
+	const struct laid *to = from;
+	uint32_t age = UINT32_MAX;
+
+	for (;; to++) {
+		if ((to < last ? to->first : end) >= begin + cells)
+			break;
+		if (to == last || to->i == NOBODY)
+			return;
+		age = to->age < age ? to->age : age;
+		if (best->from != NULL && age <= best->age)
+			return;
+	}
+	if (best->from == NULL || age > best->age)
+		*best = (struct laid_run){from, to, begin, age};
+}
+
+/* The best of all chunks: where those that go were met longest ago. */
+static struct laid_run
+laid_best(const struct laid *l, size_t n, uint32_t chunks, uint32_t cells)
+{
+	static const uint32_t size = 1u << UNWIND_CHUNK_SHIFT;
+	const struct laid *all = l + n, *last;
+	struct laid_run best = {.from = NULL};
+
+	for (uint32_t c = 0; c < chunks; c++, l = last) {
+		uint32_t begin = c * size, end = begin + size;
+
+		for (last = l; last < all && last->first < end; last++)
+			continue;
+		for (;; l++) {
+			laid_try(l, last, cells, begin, end, &best);
+			if (l == last)
+				break;
+			begin = l->end > begin ? l->end : begin;
+		}
+	}
+	return best;
+}
+
+/*
+ * Takes neighbours away for a region, so that there is a gap of so many cells
+ * when they have rested: those that are oldest lie anywhere, and leave gaps for
+ * small ones alone.  A gap that others rest in for nobody is as good.
+ */
+static void
+regions_make_room(struct unwind_regions *r, const struct code *c, uint32_t at,
+    uint32_t cells, int64_t now_ns)
+{
+	struct laid *laid = malloc((r->n_loaded + ROOMS) * sizeof(*laid));
+	struct laid_run run;
+	size_t n;
+
+	if (laid == NULL)
+		return;
+	n = regions_laid(r, laid, now_ns);
+	run = laid_best(laid, n, chunks_cells(r->cells) >> UNWIND_CHUNK_SHIFT,
+	    cells);
+	if (run.from != NULL) {
+		n = (size_t)(run.to - run.from);
+		qsort(laid + (run.from - laid), n, sizeof(*laid),
+		    laid_last_first);
+		for (; run.from < run.to; run.from++)
+			loaded_remove(r, run.from->i, now_ns);
+		r->evicted += n;
+		r->rooms[r->next_room] = (struct room){c, at, run.begin,
+		    run.begin + cells, now_ns + EXTENTS_REST_NS};
+		r->next_room = (r->next_room + 1) % ROOMS;
+	}
+	free(laid);
+}
+
+bool
+regions_have_room(const struct unwind_regions *r, const struct code *c,
+    uint32_t offset, int64_t now_ns)
+{
+	uint32_t at = code_region(c, offset);
+
+	for (size_t i = 0; i < ROOMS; i++)
+		if (r->rooms[i].code == c && r->rooms[i].at == at &&
+		    now_ns < r->rooms[i].until_ns)
+			return false;
+	return true;
+}
+
 static void
 code_take(struct unwind_regions *r, struct code *c, uint32_t at,
     const struct unwind_region *place)
 {
 	c->regions[at] = *place;
 	c->regions[at].state = UNWIND_TABLE_READY;
+	c->came[at / 8] |= (uint8_t)(1u << at % 8);
 	code_publish(r, c, at, 1);
 	r->loaded[r->n_loaded++] = (struct loaded){.code = c, .at = at,
 	    .counted = r->tick, .stretches = 1};
@@ -319,9 +484,7 @@ regions_load(struct unwind_regions *r, struct code *c, uint32_t offset,
 	cells = region_cells(&u.place);
 	u.place.first = chunks_take(r->cells, cells, now_ns);
 	if (u.place.first == CHUNKS_NONE) {
-		/* All rest, or what is free is in pieces. */
-		if (r->used > 0)
-			regions_evict(r, now_ns);
+		regions_make_room(r, c, at, cells, now_ns);
 	} else if (unwind_rows_write(&u, r->kernel)) {
 		code_take(r, c, at, &u.place);
 		regions_keep_reserve(r, now_ns);

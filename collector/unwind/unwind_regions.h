@@ -51,6 +51,14 @@ struct unwind_table regions_table(const struct code *c);
 /* Are rows of the offset's region to come? */
 bool regions_lack(const struct code *c, uint32_t offset);
 
+/* Have they never been there? */
+bool regions_are_new(const struct code *c, uint32_t offset);
+
+/* Is there room for its rows, as far as one knows?  Not while what was in their
+ * place rests: until then it is of no use to ask for them. */
+bool regions_have_room(const struct unwind_regions *r, const struct code *c,
+    uint32_t offset, int64_t now_ns);
+
 /* Takes the rows of the region that holds the offset.  False when they make
  * no sense; without room for them they may be asked for again. */
 bool regions_load(struct unwind_regions *r, struct code *c, uint32_t offset,

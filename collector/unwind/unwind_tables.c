@@ -18,10 +18,10 @@
 #define OPEN_MAX 256 /* files that wait */
 #define RETRY_MIN_NS (10 * NS_PER_S)   /* doubles up to the next line */
 #define RETRY_MAX_NS (3600 * NS_PER_S)
-/* What may be used at once, owed at most, and used when nothing is known yet:
+/* What may be used at once, used when nothing is known yet, and owed at most:
  * so many seconds' of it. */
-#define BUDGET_FULL 30
-#define BUDGET_BEGIN 120
+static const int64_t budget_full[LANES] = {20, 10};
+static const int64_t budget_begin[LANES] = {110, 10};
 #define BUDGET_OWED 60
 
 const struct err *
@@ -38,7 +38,8 @@ unwind_tables_new(struct unwind_tables **out,
 	t->ask = ask;
 	t->arg = arg;
 	t->rate_ns = rate_ns;
-	t->budget_ns = rate_ns * BUDGET_BEGIN;
+	for (int lane = 0; lane < LANES; lane++)
+		t->budget_ns[lane] = rate_ns * budget_begin[lane];
 	memset(t->buckets, 0xff, sizeof(t->buckets));
 	t->regions = unwind_regions_new(kernel);
 	return t->regions == NULL ? err_nomem() : NULL;
@@ -224,6 +225,7 @@ bool
 unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
     int64_t now_ns)
 {
+	const struct want new = {.table = table, .offset = offset};
 	struct want *w;
 	struct table *f;
 
@@ -232,14 +234,13 @@ unwind_tables_want(struct unwind_tables *t, uint32_t table, uint32_t offset,
 	f = &t->tables[table];
 	if (f->met_ns == 0)
 		f->met_ns = now_ns;
-	if (!queue_may_ask(t, &(struct want){table, offset, 0}, now_ns) ||
-	    queue_is_asked(t, table, offset))
+	if (!queue_may_ask(t, &new, now_ns) || queue_is_asked(t, table, offset))
 		return false;
 	w = queue_find(t, table, offset);
 	if (w == NULL) {
 		queue_room(t);
 		w = &t->queue[t->n_queue++];
-		*w = (struct want){table, offset, 0};
+		*w = new;
 		f->wants++;
 	}
 	w->times++;
@@ -343,13 +344,13 @@ table_take(struct unwind_tables *t, const struct want *w,
 /* What was really used, by the child and by us: a file's size says little of
  * it.  What is owed does not keep all others waiting for long. */
 static void
-tables_pay(struct unwind_tables *t, int64_t cpu_ns)
+tables_pay(struct unwind_tables *t, enum lane lane, int64_t cpu_ns)
 {
 	int64_t least_ns = -t->rate_ns * BUDGET_OWED;
 
-	t->budget_ns -= cpu_ns;
-	if (t->budget_ns < least_ns)
-		t->budget_ns = least_ns;
+	t->budget_ns[lane] -= cpu_ns;
+	if (t->budget_ns[lane] < least_ns)
+		t->budget_ns[lane] = least_ns;
 }
 
 /* Answers to one table come in the order of its questions. */
@@ -371,22 +372,34 @@ unwind_tables_answer(struct unwind_tables *t, uint32_t table,
 	    (t->n_asked - i) * sizeof(t->asked[0]));
 	t->tables[table].asked--;
 	table_take(t, &w, rows, now_ns);
-	tables_pay(t, rows->cpu_ns + clock_thread_cpu_ns() - began_ns);
+	tables_pay(t, w.lane, rows->cpu_ns + clock_thread_cpu_ns() - began_ns);
 }
 
+/* Adds what the lane takes, which is nothing while it has more than may be
+ * saved; what it does not take. */
+static int64_t
+tables_add(struct unwind_tables *t, int lane, int64_t more_ns)
+{
+	int64_t room_ns = t->rate_ns * budget_full[lane] - t->budget_ns[lane];
+
+	room_ns = room_ns > 0 ? room_ns : 0;
+	t->budget_ns[lane] += more_ns < room_ns ? more_ns : room_ns;
+	return more_ns < room_ns ? 0 : more_ns - room_ns;
+}
+
+/* Half for each lane; what the one does not need is the other's. */
 static void
 tables_refill(struct unwind_tables *t, int64_t now_ns)
 {
-	int64_t us = (now_ns - t->refilled_ns) / 1000;
-	int64_t full_ns = t->rate_ns * BUDGET_FULL, more;
+	int64_t us = (now_ns - t->refilled_ns) / 1000, more, left;
 
 	if (t->refilled_ns == 0)
 		t->refilled_ns = now_ns;
 	else if (us > 0) {
 		more = us * t->rate_ns / 1000000;
-		if (t->budget_ns < full_ns)
-			t->budget_ns = t->budget_ns + more < full_ns ?
-			    t->budget_ns + more : full_ns;
+		left = tables_add(t, LANE_NEW, more / 2);
+		left = tables_add(t, LANE_AGAIN, more - more / 2 + left);
+		tables_add(t, LANE_NEW, left);
 		t->refilled_ns += us * 1000;
 	}
 }
@@ -400,6 +413,7 @@ tables_ask(struct unwind_tables *t, uint32_t at)
 
 	if (!t->ask(t->arg, w.table, f->fd, f->size, w.offset))
 		return false;
+	w.lane = queue_lane(t, &w);
 	f->asked++;
 	t->asked[t->n_asked++] = w;
 	queue_remove(t, at);
@@ -412,9 +426,11 @@ unwind_tables_pump(struct unwind_tables *t, int64_t now_ns)
 	uint32_t at;
 
 	tables_refill(t, now_ns);
-	while (t->n_asked < ASKED_MAX && t->budget_ns > 0 &&
-	    (at = queue_next(t, now_ns)) != NONE && tables_ask(t, at))
-		continue;
+	for (int lane = 0; lane < LANES; lane++)
+		while (t->n_asked < ASKED_MAX && t->budget_ns[lane] > 0 &&
+		    (at = queue_next(t, (enum lane)lane, now_ns)) != NONE &&
+		    tables_ask(t, at))
+			continue;
 }
 
 void

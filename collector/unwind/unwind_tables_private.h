@@ -34,10 +34,15 @@ struct table {
 	enum state state;
 };
 
+/* What is met for the first time does not stand behind what comes and goes on a
+ * host that runs more code than there is room for: each has a budget. */
+enum lane { LANE_NEW, LANE_AGAIN, LANES };
+
 /* Code that waits for rows. */
 struct want {
 	uint32_t table, offset;
 	uint32_t times; /* it was met */
+	enum lane lane; /* when it was asked for */
 };
 
 struct unwind_tables {
@@ -51,7 +56,7 @@ struct unwind_tables {
 	uint32_t n_queue, n_asked, n_open;
 	uint32_t n;    /* tables that were ever used */
 	int64_t rate_ns; /* of CPU time, a second */
-	int64_t budget_ns, refilled_ns;
+	int64_t budget_ns[LANES], refilled_ns;
 	uint64_t made, failures, refused;
 };
 
@@ -73,7 +78,10 @@ void queue_room(struct unwind_tables *t);
 bool queue_may_ask(const struct unwind_tables *t, const struct want *w,
     int64_t now_ns);
 
-/* The entry to be asked next; NONE when there is none. */
-uint32_t queue_next(struct unwind_tables *t, int64_t now_ns);
+/* Have its rows never been there? */
+enum lane queue_lane(const struct unwind_tables *t, const struct want *w);
+
+/* The entry of a lane to be asked next; NONE when there is none. */
+uint32_t queue_next(struct unwind_tables *t, enum lane lane, int64_t now_ns);
 
 #endif

@@ -88,15 +88,28 @@ bool
 queue_may_ask(const struct unwind_tables *t, const struct want *w,
     int64_t now_ns)
 {
-	return now_ns >= t->tables[w->table].retry_ns &&
-	    unwind_tables_lack(t, w->table, w->offset);
+	const struct table *f = &t->tables[w->table];
+
+	return now_ns >= f->retry_ns &&
+	    unwind_tables_lack(t, w->table, w->offset) &&
+	    (f->state != TABLE_READY || regions_have_room(t->regions, f->code,
+	    w->offset, now_ns));
+}
+
+enum lane
+queue_lane(const struct unwind_tables *t, const struct want *w)
+{
+	const struct table *f = &t->tables[w->table];
+
+	return f->state != TABLE_READY || regions_are_new(f->code, w->offset)
+	    ? LANE_NEW : LANE_AGAIN;
 }
 
 /* The entry to be asked next of those with an open file that still lack rows;
  * NONE when there is none.  While a file's code is not known, its other
  * questions wait: its first answer may be all. */
 uint32_t
-queue_next(struct unwind_tables *t, int64_t now_ns)
+queue_next(struct unwind_tables *t, enum lane lane, int64_t now_ns)
 {
 	uint32_t i = 0, best = NONE;
 	const struct table *f;
@@ -110,7 +123,7 @@ queue_next(struct unwind_tables *t, int64_t now_ns)
 			best = best != NONE && best > i ? best - 1 : best;
 			continue;
 		}
-		if (f->fd >= 0 &&
+		if (f->fd >= 0 && queue_lane(t, w) == lane &&
 		    (f->state != TABLE_UNKNOWN || f->asked == 0) &&
 		    (best == NONE || queue_is_before(t, w, &t->queue[best])))
 			best = i;

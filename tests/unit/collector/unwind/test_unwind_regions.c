@@ -311,16 +311,58 @@ check_cells(uint32_t file, uint32_t at)
 	}
 }
 
-/* What went was met before everything that stayed; its cells rest. */
+/* Buckets and rows of a region of n rows. */
+static uint32_t
+cells_of(uint32_t n)
+{
+	uint32_t span = (1u << UNWIND_REGION_SHIFT) - 1, shift = 5;
+
+	while (shift < UNWIND_SHIFT_MAX && (span >> shift) > n / 8)
+		shift++;
+	return (span >> shift) + 1 + n;
+}
+
+/* When the youngest region in n cells from `first` on was met; 0: none are
+ * there. */
+static uint32_t
+met_within(uint32_t first, uint32_t n)
+{
+	uint32_t met = 0, i, who;
+
+	for (i = first; i < first + n; i++) {
+		who = m.owner[i];
+		if (who != 0 && m.met[(who - 1) / 100][(who - 1) % 100] > met)
+			met = m.met[(who - 1) / 100][(who - 1) % 100];
+	}
+	return met;
+}
+
+/* What made room for so many cells was met before what lies anywhere else that
+ * they could lie. */
 static void
-check_gone(uint32_t file, uint32_t at, int64_t now_ns)
+check_room(uint32_t met, uint32_t cells)
+{
+	uint32_t i;
+
+	/* A place between two that begin is no better than the first one. */
+	for (i = 0; i < CHUNKS * CELLS; i++)
+		if ((i == 0 || m.owner[i] != m.owner[i - 1]) &&
+		    i % CELLS + cells <= CELLS)
+			CHECK(met_within(i, cells) >= met);
+}
+
+/* What went was met before everything that stayed, where it went by itself; its
+ * cells rest. */
+static void
+check_gone(uint32_t file, uint32_t at, int64_t now_ns, bool for_room)
 {
 	uint32_t f, a, i;
 
 	m.ready[file][at] = false;
 	for (f = 0; f < FILES; f++)
 		for (a = 0; a < EACH; a++)
-			CHECK(!m.ready[f][a] || !is_ready(m.codes[f], a) ||
+			CHECK(for_room || !m.ready[f][a] ||
+			    !is_ready(m.codes[f], a) ||
 			    m.met[f][a] >= m.met[file][at]);
 	for (i = 0; i < CHUNKS * CELLS; i++) {
 		if (m.owner[i] != 100 * file + at + 1)
@@ -346,10 +388,11 @@ check_come(uint32_t file, uint32_t at, int64_t now_ns)
 	m.met[file][at] = g->used;
 }
 
+/* room: that was made for so many cells, or 0. */
 static void
-check_changes(int64_t now_ns)
+check_changes(int64_t now_ns, uint32_t room)
 {
-	uint32_t f, a;
+	uint32_t f, a, met = 0;
 
 	for (f = 0; f < FILES; f++)
 		for (a = 0; a < EACH; a++)
@@ -357,8 +400,15 @@ check_changes(int64_t now_ns)
 				check_come(f, a, now_ns);
 	for (f = 0; f < FILES; f++)
 		for (a = 0; a < EACH; a++)
+			if (m.ready[f][a] && !is_ready(m.codes[f], a) &&
+			    m.met[f][a] > met)
+				met = m.met[f][a];
+	if (room > 0)
+		check_room(met, room);
+	for (f = 0; f < FILES; f++)
+		for (a = 0; a < EACH; a++)
 			if (m.ready[f][a] && !is_ready(m.codes[f], a))
-				check_gone(f, a, now_ns);
+				check_gone(f, a, now_ns, room > 0);
 }
 
 TEST(against_the_model)
@@ -366,7 +416,7 @@ TEST(against_the_model)
 	struct unwind_regions *r = begin();
 	struct unwind_regions_stats stats;
 	uint64_t seed = 88172645463325252u;
-	uint32_t f, a, i, came = 0;
+	uint32_t f, a, i, n, came = 0, rooms = 0;
 	int64_t now = S;
 
 	memset(&m, 0, sizeof(m));
@@ -388,13 +438,24 @@ TEST(against_the_model)
 			check_cells(f, a);
 			continue;
 		}
-		load(r, m.codes[f], f, a, 1 + (uint32_t)(random64(&seed) %
-		    12000), now);
+		n = 1 + (uint32_t)(random64(&seed) % 12000);
+		load(r, m.codes[f], f, a, n, now);
+		check_changes(now, is_ready(m.codes[f], a) ? 0 : cells_of(n));
+		if (!is_ready(m.codes[f], a)) {
+			rooms++;
+			CHECK(!regions_have_room(r, m.codes[f], BASE +
+			    (a << UNWIND_REGION_SHIFT), now));
+			now += 2 * S;
+			CHECK(regions_have_room(r, m.codes[f], BASE +
+			    (a << UNWIND_REGION_SHIFT), now));
+			load(r, m.codes[f], f, a, n, now);
+			check_changes(now, 0);
+		}
 		came += is_ready(m.codes[f], a);
-		check_changes(now);
 	}
 	unwind_regions_stats(r, &stats);
 	CHECK(came > 500);
+	CHECK(rooms > 50);
 	CHECK(stats.evicted > 400);
 	CHECK_INT(stats.made, stats.evicted + stats.loaded);
 	unwind_regions_free(r);
