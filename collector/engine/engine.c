@@ -143,6 +143,7 @@ engine_poll(void *source, int64_t now_ns)
 	if (s->sampler == NULL)
 		return NULL;
 	e = engine_drain(s);
+	sampler_stir(s->sampler, s->now_ns);
 	symbols_pump(s->symbols, s->now_ns);
 	if (s->watch != NULL)
 		process_watch_poll(s->watch, s->now_ns);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,11 +24,13 @@
 #pragma GCC diagnostic pop
 
 #include "collector/probe/bpf_log.h"
+#include "collector/probe/jitter.h"
 #include "collector/probe/keeper.h"
 #include "collector/probe/sampler_allocs.h"
 #include "collector/probe/sampler_unwind.h"
 #include "collector/probe/sampler_waits.h"
 #include "collector/probe/sampler_wakes.h"
+#include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
 
@@ -38,10 +41,18 @@
 #define ROOM_MAX (8u << 20)
 #define ROOM_PART 1024
 
+/* A CPU's clock; the link's fd. */
+struct sampler_tick {
+	int fd;
+	struct jitter jitter;
+};
+
 /* A type of profile. */
 struct sampler_type {
 	struct perf_bpf *bpf;    /* NULL: not loaded */
 	struct bpf_link **links; /* one a CPU, NULL where not sampled */
+	struct sampler_tick *ticks; /* likewise, of those */
+	int64_t hz, stirred_ns;  /* of a clock; 0: of none */
 	unsigned online, sampled;
 	uint64_t malformed;
 };
@@ -233,13 +244,10 @@ sampler_clock(int cpu, const struct sampler_clock *clock)
 	    .type = PERF_TYPE_SOFTWARE,
 	    .size = sizeof(attr),
 	    .config = clock->event,
-	    .freq = clock->hz > 0,
+	    .sample_period = (uint64_t)(clock->hz > 0 ?
+	        NS_PER_S / clock->hz : clock->period),
 	};
 
-	if (clock->hz > 0)
-		attr.sample_freq = (uint64_t)clock->hz;
-	else
-		attr.sample_period = (uint64_t)clock->period;
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
 	    PERF_FLAG_FD_CLOEXEC);
 }
@@ -278,6 +286,8 @@ sampler_attach_cpu(struct sampler_type *t, unsigned cpu,
 		return err_new(ERR_BPF, code, "attaching the BPF program to "
 		    "CPU %u: %s", cpu, strerror(code));
 	}
+	t->ticks[cpu].fd = fd;
+	t->ticks[cpu].jitter.seed = (uint64_t)clock_mono_ns() | 1;
 	t->sampled++;
 	return NULL;
 }
@@ -343,12 +353,48 @@ sampler_set(struct sampler *s, size_t type, const struct sampler_clock *clock)
 
 	if (t->links == NULL)
 		t->links = calloc(s->n_cpus, sizeof(*t->links));
-	if (t->links == NULL)
+	if (t->ticks == NULL)
+		t->ticks = calloc(s->n_cpus, sizeof(*t->ticks));
+	if (t->links == NULL || t->ticks == NULL)
 		return err_nomem();
 	if (t->bpf == NULL && (e = sampler_load(s, type, clock)) != NULL)
 		return e;
 	sampler_detach(s, t);
+	t->hz = clock->hz;
+	t->bpf->bss->clock_ns = clock->hz > 0 ?
+	    (uint64_t)(NS_PER_S / clock->hz) : 0;
 	return sampler_attach(s, t, clock);
+}
+
+/* Where it cannot be set the period stays what it was. */
+static void
+sampler_stir_type(const struct sampler *s, struct sampler_type *t,
+    int64_t now_ns)
+{
+	int64_t every_ns = now_ns - t->stirred_ns;
+	uint64_t period;
+	unsigned cpu;
+
+	if (t->stirred_ns == 0)
+		t->stirred_ns = now_ns;
+	if (t->hz < JITTER_LEAST_HZ || every_ns < JITTER_EVERY_NS ||
+	    t->stirred_ns == now_ns)
+		return;
+	t->stirred_ns = now_ns;
+	for (cpu = 0; cpu < s->n_cpus; cpu++) {
+		if (t->links[cpu] == NULL)
+			continue;
+		period = (uint64_t)jitter_next(&t->ticks[cpu].jitter, t->hz,
+		    every_ns);
+		ioctl(t->ticks[cpu].fd, PERF_EVENT_IOC_PERIOD, &period);
+	}
+}
+
+void
+sampler_stir(struct sampler *s, int64_t now_ns)
+{
+	for (size_t i = 0; i < SAMPLER_TYPES_MAX; i++)
+		sampler_stir_type(s, &s->types[i], now_ns);
 }
 
 /* It is not sampled by CPU: so many as there are. */
@@ -446,6 +492,7 @@ sampler_close(struct sampler *s)
 	for (i = 0; i < SAMPLER_TYPES_MAX; i++) {
 		perf_bpf__destroy(s->types[i].bpf);
 		free(s->types[i].links);
+		free(s->types[i].ticks);
 	}
 	free(s->per_cpu);
 	free(s);

@@ -60,6 +60,10 @@ void sampler_close(struct sampler *s);
 const struct err *sampler_set(struct sampler *s, size_t type,
     const struct sampler_clock *clock);
 
+/* Sets the clocks' periods anew, if a second has passed, so that no program
+ * walks in step with one (jitter.h). */
+void sampler_stir(struct sampler *s, int64_t now_ns);
+
 /* Has a type take the waits of threads instead (sampler_waits.h). */
 const struct err *sampler_set_waits(struct sampler *s, size_t type,
     const struct waits_options *o);
