@@ -296,8 +296,8 @@ TEST(the_queue_has_room)
 	unwind_tables_free(t);
 }
 
-/* Whatever a region costs, and however many are wanted; almost two minutes more when
- * all is new. */
+/* Whatever a region costs, and however many are wanted; almost two minutes more
+ * when all is new. */
 TEST(a_minute_keeps_the_budget)
 {
 	static const int64_t costs[] = {NS_PER_MS, 20 * NS_PER_MS, S};
