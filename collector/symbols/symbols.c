@@ -89,7 +89,7 @@ symbols_take_rows(struct symbols *s, uint32_t table, int64_t cpu_ns,
 	    .status = r->status, .cpu_ns = cpu_ns, .base = code.base,
 	    .regions = code.n,
 	    .shift = code.shift, .n = r->symbols, .fd = fd,
-	    .build_id = r->build_id, .build_id_len = r->build_id_len});
+	    .code_id = r->build_id, .code_id_len = r->build_id_len});
 }
 
 static void

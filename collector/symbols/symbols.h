@@ -179,8 +179,8 @@ struct symbols_rows {
 	uint32_t base, regions, shift;
 	uint32_t n;        /* rows: struct unwind_row, in file order */
 	int fd;            /* of their memory file, borrowed; -1: none */
-	const uint8_t *build_id;
-	size_t build_id_len;
+	const uint8_t *code_id; /* files that have the same share rows: */
+	size_t code_id_len;     /* unwind_read.h; 0: none */
 };
 typedef void symbols_rows_fn(void *arg, uint32_t table,
     const struct symbols_rows *rows);

@@ -71,8 +71,8 @@ symbols_child_unwind(int socket, const struct wire_request *q, int fd)
 	}
 	free(f.rows.rows);
 	r->symbols = (uint32_t)f.rows.n;
-	r->build_id_len = (uint8_t)f.build_id_len;
-	memcpy(r->build_id, f.build_id, f.build_id_len);
+	r->build_id_len = (uint8_t)f.id_len;
+	memcpy(r->build_id, f.id, f.id_len);
 	ok = wire_send(socket, &out, sizeof(out), rows, 0);
 	if (rows >= 0)
 		close(rows);

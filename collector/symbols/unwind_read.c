@@ -14,11 +14,13 @@
 #include "collector/elf/go_rows.h"
 #include "collector/elf/prologue.h"
 #include "collector/elf/roots.h"
+#include "store/base/buf.h"
 
 #define CODE_MAX 16      /* executable segments */
 #define SMALL_BYTES 65536 /* of .eh_frame: one region */
 #define ENTRIES_MAX 70000 /* of a region: one a byte, and some around */
 #define PAGE 4096
+#define HASHED 8 /* pages of .eh_frame, from all over it */
 
 /* The section in memory, as far as it was needed. */
 struct section {
@@ -242,22 +244,57 @@ unwind_read_rows(const struct elf_input *file, const struct elf *e,
 	    status;
 }
 
+/* Where code lies, and parts of how its frames are found. */
+static uint64_t
+unwind_hash(const struct elf_input *in, const struct elf *e,
+    const struct elf_eh_frame *eh)
+{
+	struct elf_code code[CODE_MAX];
+	size_t n = elf_code_segments(e, code, CODE_MAX);
+	uint64_t hash = hash64(eh->size, code, n * sizeof(code[0])), at;
+	uint8_t page[PAGE];
+
+	for (uint64_t i = 0; i < HASHED && eh->size > 0; i++) {
+		at = eh->size / HASHED * i;
+		n = eh->size - at < PAGE ? (size_t)(eh->size - at) : PAGE;
+		if (in->read(in->arg, eh->offset + at, page, n))
+			hash = hash64(hash, page, n);
+	}
+	return hash;
+}
+
+/* Files of one build id may have been changed since, or have been given it. */
+static void
+unwind_identify(const struct elf_input *in, const struct elf *e,
+    const struct elf_eh_frame *eh, struct unwind_file *out)
+{
+	const uint8_t *id = elf_build_id(e, &out->id_len);
+	uint64_t hash;
+
+	if (out->id_len == 0 || out->id_len > sizeof(out->id) - sizeof(hash)) {
+		out->id_len = 0;
+		return;
+	}
+	hash = unwind_hash(in, e, eh);
+	memcpy(out->id, id, out->id_len);
+	memcpy(out->id + out->id_len, &hash, sizeof(hash));
+	out->id_len += sizeof(hash);
+}
+
 enum elf_status
 unwind_read(const struct elf_input *in, uint64_t offset, size_t max_rows,
     struct unwind_file *out)
 {
 	struct elf_eh_frame eh;
-	const uint8_t *id;
 	struct elf *e;
 	enum elf_status status = elf_open_headers(&e, in);
 
 	memset(out, 0, sizeof(*out));
 	if (status != ELF_OK)
 		return status;
-	id = elf_build_id(e, &out->build_id_len);
-	memcpy(out->build_id, id, out->build_id_len);
 	if (!elf_find_eh_frame(e, &eh))
 		eh = (struct elf_eh_frame){.exact = true};
+	unwind_identify(in, e, &eh, out);
 	status = unwind_read_rows(in, e, &eh, offset, out, max_rows);
 	elf_close(e);
 	/* One that describes nothing is none. */

@@ -17,8 +17,9 @@
 struct unwind_file {
 	struct ehframe_rows rows;
 	struct unwind_code code; /* n 0: the file has no .eh_frame */
-	uint8_t build_id[ELF_BUILD_ID_MAX];
-	size_t build_id_len;
+	uint8_t id[ELF_BUILD_ID_MAX]; /* the same in files of the same code: */
+	size_t id_len; /* the build id, which some give to several, and what
+	                * of .eh_frame differs in those; 0: it has none */
 };
 
 #define UNWIND_READ_ALL UINT64_MAX /* instead of an offset */

@@ -24,8 +24,8 @@ struct code {
 	struct unwind_code is;
 	uint32_t first; /* of its regions in the kernel */
 	uint32_t refs;
-	uint8_t build_id[ELF_BUILD_ID_MAX];
-	size_t build_id_len;
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t id_len;
 	uint8_t *came; /* a bit for each region: its rows have been there */
 	struct unwind_region regions[]; /* but for `used` */
 };
@@ -125,13 +125,13 @@ code_publish(struct unwind_regions *r, struct code *c, uint32_t at,
 static struct code *
 code_find(struct unwind_regions *r, const struct symbols_rows *a)
 {
-	struct code *c = a->build_id_len > 0 ? r->codes : NULL;
+	struct code *c = a->code_id_len > 0 ? r->codes : NULL;
 
 	for (; c != NULL; c = c->next)
-		if (c->build_id_len == a->build_id_len &&
+		if (c->id_len == a->code_id_len &&
 		    c->is.base == a->base && c->is.n == a->regions &&
 		    c->is.shift == a->shift &&
-		    memcmp(c->build_id, a->build_id, a->build_id_len) == 0)
+		    memcmp(c->id, a->code_id, a->code_id_len) == 0)
 			return c;
 	return NULL;
 }
@@ -144,7 +144,7 @@ code_new(struct unwind_regions *r, const struct symbols_rows *a,
 
 	if (a->regions == 0 || a->regions > UNWIND_REGIONS_FILE ||
 	    a->shift < UNWIND_REGION_SHIFT || a->shift > 31 ||
-	    a->build_id_len > sizeof(c->build_id) ||
+	    a->code_id_len > sizeof(c->id) ||
 	    (uint64_t)a->regions - 1 > (UINT32_MAX - a->base) >> a->shift)
 		return NULL;
 	c = calloc(1, sizeof(*c) + a->regions * sizeof(c->regions[0]) +
@@ -159,9 +159,9 @@ code_new(struct unwind_regions *r, const struct symbols_rows *a,
 	}
 	c->is = (struct unwind_code){.base = a->base, .n = a->regions,
 	    .shift = a->shift};
-	if (a->build_id_len > 0)
-		memcpy(c->build_id, a->build_id, a->build_id_len);
-	c->build_id_len = a->build_id_len;
+	if (a->code_id_len > 0)
+		memcpy(c->id, a->code_id, a->code_id_len);
+	c->id_len = a->code_id_len;
 	code_publish(r, c, 0, c->is.n);
 	c->next = r->codes;
 	r->codes = c;

@@ -7,7 +7,7 @@
  *	sample that lacks rows ──────────┴─ asked of the symbols child, with
  *	                                    the next descriptor at hand
  *
- * Files of one build id share their regions (unwind_regions.h).  A file that
+ * Files of the same code share their regions (unwind_regions.h).  A file that
  * the child could not do, or died of, is asked for again after a time that
  * doubles.
  */

@@ -170,6 +170,37 @@ TEST(what_a_callee_has_saved)
 	CHECK(f.rows.rows == NULL);
 }
 
+/* Two files were given one build id: the rows of the one were used for the
+ * other. */
+TEST(a_build_id_is_not_enough)
+{
+	static const char note[] = "\4\0\0\0\2\0\0\0\3\0\0\0GNU\0ID";
+	Elf64_Phdr where = {.p_type = PT_NOTE, .p_offset = 0x800,
+	    .p_filesz = sizeof(note) + 1, .p_memsz = sizeof(note) + 1};
+	struct elf_input in = {file_read, NULL, SIZE};
+	struct unwind_file a, b;
+	size_t i;
+
+	make_file();
+	memcpy(file + sizeof(Elf64_Ehdr) + 2 * sizeof(where), &where,
+	    sizeof(where));
+	file[offsetof(Elf64_Ehdr, e_phnum)] = 3;
+	memset(file + 0x800, 0, sizeof(note) + 1);
+	memcpy(file + 0x800, note, sizeof(note) - 1);
+	for (i = 0; i < 3; i++) {
+		CHECK_INT(unwind_read(&in, 0, UNWIND_ROWS_MAX, &a), ELF_OK);
+		CHECK_INT(a.id_len, 2 + 8);
+		CHECK(memcmp(a.id, "ID", 2) == 0);
+		CHECK(i == 0 || (memcmp(a.id, b.id, a.id_len) == 0) == (i == 1));
+		b = a;
+		free(a.rows.rows);
+		if (i == 0)
+			file[0x900] = 1; /* another constant */
+		else
+			file[end - 1]++; /* a function's frame */
+	}
+}
+
 /* Of a library of data, as of others, the linker's code is known. */
 TEST(a_file_without_eh_frame)
 {
@@ -201,6 +232,7 @@ int
 main(void)
 {
 	RUN(what_a_callee_has_saved);
+	RUN(a_build_id_is_not_enough);
 	RUN(a_file_without_eh_frame);
 	return test_done();
 }

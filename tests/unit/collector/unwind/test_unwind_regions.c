@@ -88,7 +88,7 @@ described(const char *id, uint32_t regions)
 {
 	return (struct symbols_rows){.status = ELF_OK, .base = BASE,
 	    .regions = regions, .shift = UNWIND_REGION_SHIFT, .fd = -1,
-	    .build_id = (const uint8_t *)id, .build_id_len = strlen(id)};
+	    .code_id = (const uint8_t *)id, .code_id_len = strlen(id)};
 }
 
 /* The rows of region `at` of file `file`: so many, told apart by their CFA. */

@@ -159,7 +159,7 @@ answer(struct unwind_tables *t, uint32_t table, uint32_t at, uint32_t n,
 	int fd = memfd_create("rows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct symbols_rows r = {.status = ELF_OK, .base = 0x1000,
 	    .regions = REGIONS, .shift = UNWIND_REGION_SHIFT, .n = n,
-	    .fd = fd, .build_id = (const uint8_t *)"id", .build_id_len = 2};
+	    .fd = fd, .code_id = (const uint8_t *)"id", .code_id_len = 2};
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
