@@ -50,7 +50,7 @@ file_is(const struct file *f, const struct stat *st)
 {
 	return f->dev == st->st_dev && f->ino == st->st_ino &&
 	    f->size == (uint64_t)st->st_size &&
-	    f->mtime_ns == file_time(&st->st_mtim);
+	    f->ctime_ns == file_time(&st->st_ctim);
 }
 
 void
@@ -59,9 +59,9 @@ symbols_identity(const struct symbols *s, uint32_t file, struct stat *st)
 	const struct file *f = s->files[file];
 
 	*st = (struct stat){.st_dev = f->dev, .st_ino = f->ino,
-	    .st_size = (off_t)f->size, .st_mtim = {
-	    .tv_sec = f->mtime_ns / NS_PER_S,
-	    .tv_nsec = f->mtime_ns % NS_PER_S}};
+	    .st_size = (off_t)f->size, .st_ctim = {
+	    .tv_sec = f->ctime_ns / NS_PER_S,
+	    .tv_nsec = f->ctime_ns % NS_PER_S}};
 }
 
 /* "/usr/bin/x (deleted)" is "x". */
@@ -97,7 +97,7 @@ file_add(struct symbols *s, const struct stat *st, const char *name,
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	f->size = (uint64_t)st->st_size;
-	f->mtime_ns = file_time(&st->st_mtim);
+	f->ctime_ns = file_time(&st->st_ctim);
 	f->pending = f->next_pending = NONE;
 	f->kept_fd = f->alt_fd = f->waiting_fd = -1;
 	file_name(f->module, sizeof(f->module), name);

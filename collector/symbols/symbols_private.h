@@ -34,7 +34,7 @@ enum file_state {
 
 struct file {
 	uint64_t dev, ino, size;
-	int64_t mtime_ns;
+	int64_t ctime_ns;
 	enum file_state state;
 	uint32_t generation;   /* of the child that has it */
 	uint32_t symbols;

@@ -100,7 +100,7 @@ table_unlink(struct unwind_tables *t, uint32_t i)
 static int64_t
 file_time(const struct stat *st)
 {
-	return (int64_t)st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
+	return (int64_t)st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec;
 }
 
 uint32_t
@@ -113,7 +113,7 @@ unwind_tables_find(struct unwind_tables *t, const struct stat *st)
 
 		if (f->dev == st->st_dev && f->ino == st->st_ino &&
 		    f->size == (uint64_t)st->st_size &&
-		    f->mtime_ns == file_time(st))
+		    f->ctime_ns == file_time(st))
 			return i;
 	}
 	return UNWIND_NO_TABLE;
@@ -162,7 +162,7 @@ table_add(struct unwind_tables *t, const struct stat *st, int64_t now_ns)
 		return NONE;
 	bucket = table_bucket(t, st->st_dev, st->st_ino);
 	t->tables[i] = (struct table){.dev = st->st_dev, .ino = st->st_ino,
-	    .size = (uint64_t)st->st_size, .mtime_ns = file_time(st),
+	    .size = (uint64_t)st->st_size, .ctime_ns = file_time(st),
 	    .next = *bucket, .fd = -1, .state = TABLE_UNKNOWN};
 	*bucket = i;
 	table_publish(t, i);

@@ -23,7 +23,7 @@ enum state {
 
 struct table {
 	uint64_t dev, ino, size;
-	int64_t mtime_ns, retry_ns;
+	int64_t ctime_ns, retry_ns;
 	int64_t met_ns;        /* first, without rows; 0: never */
 	struct code *code;     /* READY */
 	uint32_t refs, next;   /* next: in its bucket */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,27 @@ TEST(more_files_than_may_be_on_their_way)
 }
 
 /* Those that still wait when all is forgotten do not stay open. */
+/* `cat other > program; touch -d ...`: names of the one were the other's. */
+TEST(a_file_that_was_written_over_is_another_one)
+{
+	static const struct timespec times[2] = {{1000000000, 0},
+	    {1000000000, 0}};
+	struct symbols *s;
+	uint32_t file;
+	int fd = map_open(1);
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	CHECK(futimens(fd, times) == 0);
+	file = symbols_file(s, fd, "program");
+	CHECK_INT(symbols_file(s, fd, "program"), file);
+	usleep(20000); /* the kernel's clock of files goes in steps */
+	CHECK(pwrite(fd, "2", 1, 0) == 1);
+	CHECK(futimens(fd, times) == 0);
+	CHECK(symbols_file(s, fd, "program") != file);
+	symbols_free(s);
+	close(fd);
+}
+
 TEST(forgotten_while_they_wait)
 {
 	int before = next_descriptor();
@@ -126,6 +148,7 @@ main(void)
 {
 	log_init("test_symbols_files", LOG_L_ERR);
 	RUN(more_files_than_may_be_on_their_way);
+	RUN(a_file_that_was_written_over_is_another_one);
 	RUN(forgotten_while_they_wait);
 	RUN(a_child_that_is_dead_takes_no_question);
 	return test_done();
