@@ -3,6 +3,8 @@
  * really covers, what was lost on the way, what is not shown frame by frame
  * and the kind of code of each name beside it.
  */
+#include <string.h>
+
 #include "fcgi/api/pages.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/writer.h"
@@ -65,14 +67,26 @@ flamegraph_put_memlens(struct writer *w, const struct profile_page *page)
 	return good;
 }
 
+/* Pixels are for pictures. */
+static const struct err *
+flamegraph_check_width(const struct request *rq)
+{
+	const char *text = request_text(rq, "min-width");
+
+	return text == NULL || text[strlen(text) - 1] == '%' ? NULL :
+	    err_field(ERR_REQUEST, 400, "min-width", "\"%.64s\" is no share: "
+	    "0%% to 100%%", text);
+}
+
 const struct err *
 api_flamegraph(struct context *c, struct request *rq, struct response *rs)
 {
 	struct writer w = writer_of(&rs->body);
-	struct profile_page page;
-	const struct err *e;
+	struct profile_page page = {.why = ""};
+	const struct err *e = flamegraph_check_width(rq);
 
-	e = profile_page_init(&page, c, rq, rs);
+	if (e == NULL)
+		e = profile_page_init(&page, c, rq, rs);
 	if (e == NULL && page.profile != NULL) {
 		writer_open(&w, '{');
 		writer_key_int(&w, "version", 1);

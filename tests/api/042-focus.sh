@@ -48,7 +48,7 @@ get GET "$u&min-width=20%25"
 check "the small ones are gathered" js 'd.flamebearer.numTicks === 606060600 &&
     !d.flamebearer.names.includes("idle") &&
     d.flamebearer.names.some((n) => n.startsWith("(other"))'
-for o in reverse=2 collapse=x min-width=101%25 min-width=a%25; do
+for o in reverse=2 collapse=x min-width=101%25 min-width=a%25 min-width=5; do
 	get GET "$u&$o"
 	check "$o is a 400" status 400
 done
