@@ -188,19 +188,6 @@ elf_code_end(const struct elf *e, const struct code_sections *c,
 	return 0;
 }
 
-/* Where the next one begins that ends what has no size: a function is not ended
- * by labels. */
-static uint64_t
-elf_next_symbol(const struct elf *e, size_t i)
-{
-	bool label = e->symbols[i].rank == RANK_LABEL;
-
-	for (i++; i < e->n_symbols; i++)
-		if (label || e->symbols[i].rank != RANK_LABEL)
-			return e->symbols[i].addr;
-	return UINT64_MAX;
-}
-
 /* Sizes one that has none; false when it is a label that names nothing: of
  * data, or within a function. */
 static bool
@@ -208,15 +195,16 @@ elf_size_symbol(const struct elf *e, size_t i, const struct code_sections *code,
     uint64_t reach)
 {
 	struct symbol *s = &e->symbols[i];
-	uint64_t end = elf_code_end(e, code, s->addr), next;
+	uint64_t end = elf_code_end(e, code, s->addr);
 
 	if (s->rank == RANK_LABEL && (end == 0 || s->addr < reach))
 		return false;
 	if (s->size != 0 || end == 0 || s->addr < reach)
 		return true;
-	next = elf_next_symbol(e, i);
-	end = (next < end ? next : end) - s->addr;
-	s->size = end < SIZE_MAX_BITS ? (uint32_t)end : SIZE_MAX_BITS;
+	if (i + 1 < e->n_symbols && s[1].addr < end)
+		end = s[1].addr;
+	s->size = end - s->addr < SIZE_MAX_BITS ? (uint32_t)(end - s->addr) :
+	    SIZE_MAX_BITS;
 	return true;
 }
 
