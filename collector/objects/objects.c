@@ -14,7 +14,7 @@
 #include "store/base/buf.h"
 
 #define BEFORE "[before MemLens started]"
-#define LOST "[its stack was lost]"
+#define UNTAKEN "[its stack was not taken]"
 
 struct objects_weight
 objects_weigh(uint64_t size, uint64_t times)
@@ -509,7 +509,7 @@ settle_mark(struct objects *o, const struct object *x)
 {
 	uint32_t name = kept_name(&o->kept, &(struct frame){
 	    .kind = FRAME_MARK, .module = "", .build_id = "",
-	    .name = x->stack == STACK_BEFORE ? BEFORE : LOST});
+	    .name = x->stack == STACK_BEFORE ? BEFORE : UNTAKEN});
 
 	return name == FRAMES_NONE ? OBJECTS_NONE :
 	    kept_stack(&o->kept, x->of, "", &name, 1);

@@ -277,7 +277,8 @@ lifetimes_answer(const struct lifetimes *l, struct store *s,
 		writer_null(w);
 	writer_key_str(w, "state", p->slots > 0 && (l->why_lost == NULL ||
 	    p->stacks > 0) ? "data" : "no data");
-	writer_key_str(w, "why", l->why_lost != NULL ? l->why_lost : "");
+	writer_key_str(w, "why", l->why_lost != NULL ? l->why_lost :
+	    p->slots == 0 && !l->library.ours ? COVERAGE_UNSEEN : "");
 	writer_key_seconds(w, "from", p->from_ns);
 	writer_key_seconds(w, "until", p->until_ns);
 	writer_key_int(w, "slots", (int64_t)p->slots);

@@ -17,7 +17,7 @@
 /* What the daemon calls all that lived before it (memlensd(8)). */
 #define BEFORE "[before MemLens started]"
 /* and what it was not told of */
-#define LOST "[its stack was lost]"
+#define UNTAKEN "[its stack was not taken]"
 /* What a program's successor has at most of what it held, soon after. */
 #define RESTARTED_PART 0.25
 
@@ -165,7 +165,7 @@ leaks_grown(const struct leaks *l, const struct profile *first,
 	uint32_t k = first->kind == SERIES_STOCK && !leaks_began(l)
 	    ? map64_get(had, hashes[node]) : INTERN_NONE;
 
-	if (leaks_is_mark(x, BEFORE) || leaks_is_mark(x, LOST))
+	if (leaks_is_mark(x, BEFORE) || leaks_is_mark(x, UNTAKEN))
 		return 0;
 	return (double)x->self -
 	    (k == INTERN_NONE ? 0 : (double)first->nodes[k].self);
@@ -327,7 +327,7 @@ leaks_ends(struct leaks *l, struct store *s, const struct selector *selector)
 		e = leaks_find_anew(l, s, selector, &first);
 	if (e == NULL && l->last != NULL) {
 		memcpy(l->unit, l->last->unit, sizeof(l->unit));
-		l->lost = leaks_marked(l->last, LOST);
+		l->lost = leaks_marked(l->last, UNTAKEN);
 		hashes = stack_list_hashes(l->last);
 		e = hashes == NULL ? err_nomem() : leaks_choose(l, first,
 		    hashes);

@@ -214,6 +214,17 @@ profile_page_explain_seen(struct profile_page *page)
 	page->why = why;
 }
 
+static void
+profile_page_explain_memory(struct profile_page *page, bool takes)
+{
+	const struct type *t = types_find(profile_page_source(page));
+
+	if (t == NULL || !t->library || !takes || page->library.ours ||
+	    page->why[0] != '\0')
+		return;
+	page->why = COVERAGE_UNSEEN;
+}
+
 /* "not attached" where the source named like the profile says so.  What lacks
  * data by damage may have had some. */
 static void
@@ -241,6 +252,7 @@ profile_page_explain(struct profile_page *page)
 		else if (strcmp(said->state, "off") == 0)
 			page->why = "it is not enabled in memlens.conf";
 	}
+	profile_page_explain_memory(page, takes);
 }
 
 /* That a pool was idle is zero; that no stack up to the end of the range has

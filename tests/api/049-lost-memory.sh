@@ -56,6 +56,13 @@ tree 'alloc_space{service="unseen"}' 1
 check "nothing seen, and some lost: no data" told 'm.state === "no data" &&
     /nothing was seen, but allocations/.test(m.why)'
 
+tree 'alloc_space{service="kv"}' 0
+check "who has no library is no data, and why" told 'm.state === "no data" &&
+    /no process of these had the library/.test(m.why)'
+get GET "/api/v1/lifetimes?service=kv&from=$((END - 200))&until=$END"
+check "so are his lifetimes" js 'd.state === "no data" &&
+    /no process of these had the library/.test(d.why)'
+
 for type in alloc_space inuse_space; do
 	tree "$type{service=\"pulled\"}" 1
 	check "$type that was pulled has lost nothing" told '

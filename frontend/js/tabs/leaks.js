@@ -86,7 +86,7 @@
     out.push(...whole(a));
     if (a.lost > 0)
       out.push(F.bytes(a.lost) + ' of it came from stacks that MemLens was ' +
-        'not told of: [its stack was lost].');
+        'not told of: [its stack was not taken].');
     if (end)
       out.push('At ' + RATES[end.by] + ' the memory of the ' + end.of + ' (' +
         F.bytes(end.available) + ' left) ends in ' + F.duration(end.seconds) +

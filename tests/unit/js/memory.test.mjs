@@ -241,7 +241,7 @@ test('what is said of all does not contradict the stacks', () => {
   assert.match(M.leaks.none({ ...a, suspects: [] }), /since MemLens began/);
   assert.doesNotMatch(said, /lost|restarted/);
   assert.match(M.leaks.words({ ...a, lost: 3 * 2 ** 20 }),
-    /3(\.0)? MiB of it came from .*\[its stack was lost\]/);
+    /3(\.0)? MiB of it came from .*\[its stack was not taken\]/);
   assert.match(M.leaks.words({ ...a, total: { ...steady,
     restarted: 1600000030 } }), /Its program was restarted at /);
 });

@@ -232,7 +232,7 @@ fill_back(struct batch *b, const char *name, int i)
 	    MB * (age < 20 ? age : 20));
 	if (i > LOSES)
 		batch_add_profile(b, series, slot, marked(b,
-		    "[its stack was lost]"), 2 * MB * (i - LOSES));
+		    "[its stack was not taken]"), 2 * MB * (i - LOSES));
 	batch_observe(b, series, slot, 1);
 	snprintf(text, sizeof(text), "%d %lld db\t", i < BACK ? 7 : 8,
 	    (long long)((int64_t)FIRST + i - age) * SLOT_NS);
