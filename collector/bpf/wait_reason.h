@@ -69,7 +69,8 @@ enum wait_rule {
 	X(441, epoll_pwait2, POLL) \
 	X(35, nanosleep, TIMER) X(230, clock_nanosleep, TIMER) \
 	X(65, semop, LOCK) X(72, fcntl, LOCK) X(73, flock, LOCK) \
-	X(220, semtimedop, LOCK) \
+	X(220, semtimedop, LOCK) X(449, futex_waitv, LOCK) \
+	X(455, futex_wait, LOCK) \
 	X(69, msgsnd, PIPE) X(70, msgrcv, PIPE) X(242, mq_timedsend, PIPE) \
 	X(243, mq_timedreceive, PIPE) X(275, splice, PIPE) \
 	X(276, tee, PIPE) X(278, vmsplice, PIPE) \

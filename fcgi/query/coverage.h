@@ -57,8 +57,8 @@ bool coverage_falls_short(const struct coverage *c, const struct profile *p);
  * p->samples. */
 const struct err *coverage_calibrate(struct profile *p, int128 cpu_ns);
 
-/* Why there is nothing of memory: programs tell it themselves, or our library in
- * them, of which a copy elsewhere is another one. */
+/* Why there is nothing of memory: programs tell it themselves, or our library
+ * in them, of which a copy elsewhere is another one. */
 #define COVERAGE_UNSEEN "no process of these had the library that the daemon " \
 	"watches, which memlens run loads, nor gave a heap profile of its own"
 

@@ -14,6 +14,10 @@
 #include "collector/bpf/wait_time.h"
 #include "tests/unit/test.h"
 
+#ifndef SYS_futex_wait /* younger than the headers */
+#define SYS_futex_wait 455
+#endif
+
 #define NUMBER_IS(number, name, rule) CHECK_INT(SYS_##name, number);
 
 TEST(calls_have_the_kernels_numbers)
@@ -24,6 +28,8 @@ TEST(calls_have_the_kernels_numbers)
 TEST(reasons)
 {
 	CHECK_INT(wait_rule(SYS_futex), WAIT_RULE_FUTEX);
+	CHECK_INT(wait_rule(SYS_futex_waitv), WAIT_RULE_LOCK);
+	CHECK_INT(wait_rule(SYS_futex_wait), WAIT_RULE_LOCK);
 	CHECK_INT(wait_futex_reason(FUTEX_WAIT_PRIVATE), WAIT_LOCK);
 	CHECK_INT(wait_futex_reason(FUTEX_LOCK_PI_PRIVATE), WAIT_LOCK);
 	CHECK_INT(wait_futex_reason(FUTEX_WAIT_BITSET |

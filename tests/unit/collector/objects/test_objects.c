@@ -301,7 +301,8 @@ TEST(objects_that_were_lost)
 	CHECK_STR(objects_kept_frame(o, 0, 0).name, "f");
 	CHECK_INT(objects_kept_get(o, 0).sum.bytes, weigh(100).bytes);
 	CHECK_INT(objects_kept_get(o, 0).sum.objects, weigh(100).objects);
-	CHECK_STR(objects_kept_frame(o, 1, 0).name, "[its stack was not taken]");
+	CHECK_STR(objects_kept_frame(o, 1, 0).name,
+	    "[its stack was not taken]");
 	CHECK_INT(objects_kept_get(o, 1).sum.bytes,
 	    weigh(200).bytes + weigh(300).bytes);
 	CHECK(objects_give(o, p, 0, 16));
