@@ -447,10 +447,23 @@ copy_thread(struct wait_thread *to, const struct wait_thread *t,
 	    *(volatile const __u32 *)&t->version == before;
 }
 
+/* So many pages, as far as they are there; their bytes. */
+static __always_inline __u64
+sweep_pages(void *to, struct task_struct *task, __u64 from, __u32 pages)
+{
+	__u32 i;
+
+	for (i = 0; i < SWEEP_PAGES; i++)
+		if (i >= pages || bpf_copy_from_user_task(to + i * SWEEP_PAGE,
+		    SWEEP_PAGE, (void *)(from + i * SWEEP_PAGE), task, 0) != 0)
+			break;
+	return i * SWEEP_PAGE;
+}
+
 /* The stack of a thread that waits on: the kernel's, and what there is of the
  * user's memory, for a walk by the daemon.  Returns its bytes. */
 static __always_inline __u64
-sweep_stack(struct wait_swept *r, struct task_struct *task)
+sweep_stack(struct wait_swept *r, struct task_struct *task, __u32 tried)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
 	struct sample_event *e = &r->event;
@@ -475,9 +488,7 @@ sweep_stack(struct wait_swept *r, struct task_struct *task)
 		return (e->n_kernel + 1) * sizeof(__u64);
 	e->flags |= EVENT_COPY | EVENT_PENDING | EVENT_EH_FRAME;
 	to = &e->frames[(e->n_kernel & EVENT_MAX_KERNEL) + SWEEP_HEAD + n / 8];
-	if (bpf_copy_from_user_task(to, SWEEP_PAGE, (void *)(sp + n), task,
-	    0) == 0)
-		n += SWEEP_PAGE;
+	n += sweep_pages(to, task, sp + n, 2 * tried);
 	return (e->n_kernel + SWEEP_HEAD) * sizeof(__u64) + n;
 }
 
@@ -561,7 +572,7 @@ wait_sweep(struct bpf_iter__task *ctx)
 	    __builtin_offsetof(struct sample_event, frames);
 	head = r->size;
 	if (sweep_wants(t, r))
-		r->size += sweep_stack(r, task);
+		r->size += sweep_stack(r, task, t->swept);
 	/* It went on meanwhile: then that is the stack of another wait. */
 	if (*(volatile __u32 *)&t->version != r->thread.version ||
 	    task->sched_info.last_arrival != arrival) {

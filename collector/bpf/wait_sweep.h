@@ -10,6 +10,8 @@
 #define SWEEP_PAGE 4096
 #define SWEEP_HEAD (1 + EVENT_COPY_HEAD / 8) /* words: ip, the copy's */
 #define SWEEP_TRIES 8 /* to get a stack: rows may be missing at first */
+#define SWEEP_PAGES 6 /* of a stack, behind a part of one, at most: two for the
+                       * first try, and two more for each of the next */
 #define WAIT_SKIP 0
 #define WAIT_BELL_BYTES 4096 /* the least that a ring may have */
 #define WAIT_ENDS 16384 /* so many are kept while the ring is full */
@@ -22,6 +24,7 @@ struct wait_swept {
 	struct sample_event event; /* EVENT_WAIT, WAIT_GOING; queued_ns until
 	                            * now_ns; with frames and a copy where its
 	                            * stack is there */
+	__u64 more[SWEEP_PAGES * SWEEP_PAGE / 8]; /* room of the copy */
 };
 
 /* The last event of a thread, WAIT_DIED, for which the ring had no room: its

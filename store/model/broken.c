@@ -35,7 +35,7 @@ const struct broken_reason broken_reasons[BROKEN_REASONS] = {
         "-fno-omit-frame-pointer, or set unwinder = eh_frame in [cpu]", 0},
     [BROKEN_TRUNCATED] = {"truncated", "[truncated]",
         "they are deeper than 512 frames or, of waits that go on, than "
-        "the 4 to 8 KB that are copied of a stack", 0},
+        "the 8 to 28 KB that are copied of a stack", 0},
     [BROKEN_TOO_LARGE] = {"table too large", "[unwind table too large]",
         "the code has more unwind rows than a table may have", 0},
     [BROKEN_NO_PROCESS] = {"no process", "[no process]",

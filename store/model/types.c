@@ -21,13 +21,14 @@
  * Who waits for work: in a call that waits for any of several, in a sleep, in
  * accept(), for signals, and in a wait for a condition that gives up after a
  * time; the last not where a statement is under way, which so waits for the
- * locks of rows and tables: those of MariaDB and MySQL.
+ * locks of rows and tables: those of MariaDB and MySQL; nor where there is a
+ * mark, since one may be.
  */
 #define IDLE                                                                   \
 	.idle_reasons = "poll|timer",                                          \
 	.idle_frames = "^(accept4?$|inet_csk_accept|do_sigtimedwait|"          \
 	               "pthread_cond_(timed|clock)wait)",                      \
-	.busy_frames = "^dispatch_command"
+	.busy_frames = "^(dispatch_command|[[])"
 
 static const char *const wall_parts[] = {"offcpu", "cpu", NULL};
 

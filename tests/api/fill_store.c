@@ -334,7 +334,8 @@ fill_watched(struct batch *b, uint64_t slot, uint64_t age)
 }
 
 /* Workers of a database wait in each slot 4 s for statements and 3 s for work
- * or a time; in statements 2 s for a row, and half a second for the log. */
+ * or a time; in statements 2 s for a row, a quarter for the log; and as long
+ * nobody knows in what. */
 static void
 fill_idle(struct batch *b, uint64_t slot)
 {
@@ -349,7 +350,9 @@ fill_idle(struct batch *b, uint64_t slot)
 	    {"lock", "main;dispatch_command(THD*);lock_wait(que_thr_t*);"
 	             "pthread_cond_timedwait", 2 * NS_PER_S},
 	    {"condition", "main;dispatch_command(THD*);log_write_up_to;"
-	                  "pthread_cond_clockwait", NS_PER_S / 2}};
+	                  "pthread_cond_clockwait", NS_PER_S / 4},
+	    {"condition", "[truncated];do_wait;pthread_cond_timedwait",
+	        NS_PER_S / 4}};
 	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
 	    &service, 1};
 	uint32_t off = batch_series(b, &d);
