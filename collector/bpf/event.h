@@ -8,6 +8,7 @@
 #include "collector/bpf/wait.h"
 #include "store/model/broken.h"
 
+#define EVENT_TYPES 16 /* of profiles, at most; a power of two */
 #define EVENT_MAX_KERNEL 127 /* frames */
 #define EVENT_MAX_USER 127
 /* Of deeper stacks the leaf's part is kept and the root's, which is written

@@ -12,9 +12,9 @@
 
 /* What one event counts for, in the type's unit. */
 const volatile __u64 event_unit = 1;
-/* What a tick of a clock counts for, whose period is now longer and now
+/* What a tick of a type's clock counts for, whose period is now longer and now
  * shorter (probe/jitter.h); 0: of another event, as often as it comes. */
-volatile __u64 clock_ns = 0;
+volatile __u64 clock_ns[EVENT_TYPES];
 /* Of types whose events come as often as programs like: see stride.h.  0: all
  * events are samples. */
 const volatile __u64 sample_ns = 0;
@@ -119,8 +119,9 @@ perf_sample(struct perf_context *ctx)
 	mm = memory_of(task);
 	t = &s->threads[id & (UNWIND_KEEPERS - 1)];
 	fill_task(&s->event, t, task, mm, id);
-	s->event.period = clock_ns != 0 ? clock_ns :
-	    ctx->sample_period * event_unit;
+	s->event.period = clock_ns[profile_type & (EVENT_TYPES - 1)];
+	if (s->event.period == 0)
+		s->event.period = ctx->sample_period * event_unit;
 	if (sample_ns != 0)
 		s->event.value = stride_take(&s->stride, sample_ns);
 	if (of_faults)

@@ -361,7 +361,7 @@ sampler_set(struct sampler *s, size_t type, const struct sampler_clock *clock)
 		return e;
 	sampler_detach(s, t);
 	t->hz = clock->hz;
-	t->bpf->bss->clock_ns = clock->hz > 0 ?
+	t->bpf->bss->clock_ns[type] = clock->hz > 0 ?
 	    (uint64_t)(NS_PER_S / clock->hz) : 0;
 	return sampler_attach(s, t, clock);
 }

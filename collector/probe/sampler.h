@@ -25,7 +25,7 @@ struct waits_options;
  * the head of a copy, are within `size`. */
 typedef void sampler_fn(void *arg, const struct sample_event *e, size_t size);
 
-#define SAMPLER_TYPES_MAX 16
+#define SAMPLER_TYPES_MAX EVENT_TYPES
 
 /* A software event of perf: so many samples a second, or one every `period`
  * events. */

@@ -35,3 +35,12 @@ apart=$(awk '/^gauge .*profile_used_ratio/ { last = $NF / 10000 }
 expect "the reason says what is used now" "$apart" "$apart" = no
 if balanced "$out"; then ok "runs = idle + lost + stored"
 else not_ok "runs = idle + lost + stored" "$(grep ^balance "$out")"; fi
+
+# What a tick counts for is the clock's alone.
+sample_until slow_enough -s 1000 -b 1 -f 256
+last=$(awk '/^block / { last = $2 } END { print last }' "$out")
+mixed=$(awk -v last="$last" '/^block / && $2 == last {
+	n[$4 % 1048576 == 0]++ } END { print n[0] + 0, n[1] + 0 }' "$out")
+expect "memory that is touched keeps a period of its own" \
+	"$mixed blocks of the clock and of it in the last slot" \
+	"${mixed% *}" -gt 0 -a "${mixed#* }" -gt 0
