@@ -99,10 +99,17 @@ new_failed(unsigned i, size_t n, uintptr_t a, uintptr_t b, const void *from)
 	__builtin_trap(); /* nobody can throw */
 }
 
+/* What the program itself calls: what stands before us, if it has these. */
+static struct {
+	void *(*malloc)(size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void (*free)(void *);
+} program;
+
 static SLOW void *
 new_counted(size_t n)
 {
-	return sample(next.malloc(n), n, ALLOC_NEW);
+	return sample(program.malloc(n), n, ALLOC_NEW);
 }
 
 /* Both are parts of those below: who has called them has called these. */
@@ -115,7 +122,7 @@ new_plain(unsigned i, size_t n)
 	void *p;
 
 	n += n == 0;
-	p = counts_out(n) ? new_counted(n) : next.malloc(n);
+	p = counts_out(n) ? new_counted(n) : program.malloc(n);
 	return UNLIKELY(p == NULL) ? new_failed(i, n, 0, 0, FROM) : p;
 }
 
@@ -126,11 +133,11 @@ new_aligned(unsigned i, size_t n, uintptr_t align)
 	void *p = NULL;
 
 	if ((align & (align - 1)) == 0 && all >= n)
-		p = next.aligned_alloc(align < sizeof(void *) ?
+		p = program.aligned_alloc(align < sizeof(void *) ?
 		    sizeof(void *) : align, all);
 	if (p == NULL)
 		return new_failed(i, n, align, 0, FROM);
-	return counts_out(all) ? sample(p, all, ALLOC_NEW) : p;
+	return counts_out(n) ? sample(p, n, ALLOC_NEW) : p;
 }
 
 static void *
@@ -167,7 +174,7 @@ static SLOW void
 delete_sampled(void *p)
 {
 	unsample(p);
-	next.free(p);
+	program.free(p);
 }
 
 static void
@@ -178,7 +185,7 @@ direct_delete(void *p, uintptr_t a, uintptr_t b)
 	if (UNLIKELY(*filter_of(p) != 0))
 		delete_sampled(p);
 	else
-		next.free(p);
+		program.free(p);
 }
 
 /* ---- the allocator's own ---- */
@@ -305,6 +312,25 @@ news_set(new_fn *const n[N_NEWS], delete_fn *const d[N_DELETES])
 		    n[i] : direct_news[i], __ATOMIC_RELEASE);
 }
 
+/* What stands before us has all three, or what it has is not for these. */
+static void
+program_find(void)
+{
+	void *m = next_before_us("malloc", (const void *)own_malloc);
+	void *a = next_before_us("aligned_alloc",
+	    (const void *)own_aligned_alloc);
+	void *f = next_before_us("free", (const void *)own_free);
+
+	program.malloc = next.malloc;
+	program.aligned_alloc = next.aligned_alloc;
+	program.free = next.free;
+	if (m == NULL || a == NULL || f == NULL)
+		return;
+	*(void **)&program.malloc = m;
+	*(void **)&program.aligned_alloc = a;
+	*(void **)&program.free = f;
+}
+
 void
 news_find(void)
 {
@@ -319,6 +345,7 @@ news_find(void)
 	for (i = 0; i < N_DELETES && old_dlsym != NULL; i++)
 		*(void **)&real_deletes[i] = old_dlsym(RTLD_NEXT,
 		    delete_names[i]);
+	program_find();
 	if (real_news[0] == NULL) {
 		news_set(NULL, NULL);
 		return;

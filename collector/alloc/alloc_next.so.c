@@ -1,7 +1,8 @@
 /*
  * The allocator behind us: the next one in the program's order, found by the
  * names of its functions when one of ours is called first.  That is the
- * dynamic linker's call, before any constructor.
+ * dynamic linker's call, before any constructor.  What stands before us is no
+ * such one: who calls us from there, a wrapper, would be called by us.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -109,23 +110,14 @@ next_before_us(const char *name, const void *ours)
 	return f != NULL && f != ours && is_defined(f) ? f : NULL;
 }
 
-static void *
-next_symbol(const char *name, const void *ours)
-{
-	void *f = next_before_us(name, ours);
-
-	return f == NULL && old_dlsym != NULL ? old_dlsym(RTLD_NEXT, name) : f;
-}
-
 struct next_name {
 	const char *name;
 	size_t at;
-	const void *ours, *glibcs;
+	const void *glibcs;
 };
 
 #define NAMED(f, glibcs)                                                       \
-	{#f, offsetof(struct allocator, f), (const void *)own_##f,             \
-	    (const void *)(glibcs)}
+	{#f, offsetof(struct allocator, f), (const void *)(glibcs)}
 static const struct next_name names[] = {
     NAMED(malloc, __libc_malloc),
     NAMED(calloc, __libc_calloc),
@@ -148,9 +140,8 @@ next_find(void)
 		return;
 	finding = true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		f = next_symbol(names[i].name, names[i].ours);
-		if (f == NULL && old_dlsym == NULL)
-			f = names[i].glibcs;
+		f = old_dlsym != NULL ? old_dlsym(RTLD_NEXT, names[i].name) :
+		    names[i].glibcs;
 		if (f != NULL)
 			__atomic_store_n((const void **)((char *)&next +
 			    names[i].at), f, __ATOMIC_RELEASE);

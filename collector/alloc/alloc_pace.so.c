@@ -12,12 +12,13 @@
  */
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector/alloc/alloc_own.h"
 
 #define PACE_CPUS 64                     /* others share one */
-#define PACE_CYCLES (UINT64_C(1) << 28)  /* some 0.1 s */
+#define PACE_NS UINT64_C(100000000)
 #define PACE_SAMPLES 64
 #define PACE_LESS 4
 
@@ -38,16 +39,30 @@ random_next(void)
 	return z ^ z >> 31;
 }
 
+/* In steps of some milliseconds, which takes no cycle counter: a process may
+ * have forbidden itself to read that. */
+static uint64_t
+coarse_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Threads that come one after the other have one place. */
 static void
 random_begin(void)
 {
+	static uint64_t begun;
 	const void *kernels = (const void *)getauxval(AT_RANDOM);
 	uint64_t seed = 0;
 
 	if (kernels != NULL)
 		memcpy(&seed, kernels, sizeof(seed));
 	random_state = seed ^ (uintptr_t)&random_state ^
-	    __builtin_ia32_rdtsc() * UINT64_C(0xd6e8feb86659fd93);
+	    (coarse_ns() + (__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED) <<
+	    40)) * UINT64_C(0xd6e8feb86659fd93);
 	random_state += random_state == 0;
 }
 
@@ -92,14 +107,14 @@ pace_here(void)
 	return &paces[cpu < 0 ? 0 : cpu % PACE_CPUS];
 }
 
-/* After so many samples in so many cycles. */
+/* After so many samples in so many nanoseconds. */
 static uint32_t
-pace_after(uint32_t old, uint64_t samples, uint64_t cycles)
+pace_after(uint32_t old, uint64_t samples, uint64_t ns)
 {
-	if (samples >= PACE_SAMPLES && cycles < PACE_CYCLES)
+	if (samples >= PACE_SAMPLES && ns < PACE_NS)
 		return old < ALLOC_DOUBLINGS_MAX ? old + 1 : old;
-	for (; old > 0 && samples * PACE_LESS * (PACE_CYCLES >> 8) <
-	     PACE_SAMPLES * (cycles >> 8); old--)
+	for (; old > 0 && samples * PACE_LESS * (PACE_NS >> 8) <
+	     PACE_SAMPLES * (ns >> 8); old--)
 		samples *= 2;
 	return old;
 }
@@ -108,13 +123,13 @@ pace_after(uint32_t old, uint64_t samples, uint64_t cycles)
 static uint32_t
 pace_count(struct pace *c)
 {
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t now = coarse_ns();
 	uint64_t began = __atomic_load_n(&c->began, __ATOMIC_RELAXED);
 	uint32_t samples = __atomic_add_fetch(&c->samples, 1,
 	    __ATOMIC_RELAXED);
 	uint32_t is = __atomic_load_n(&c->doublings, __ATOMIC_RELAXED);
 
-	if ((samples < PACE_SAMPLES && now - began < PACE_CYCLES) ||
+	if ((samples < PACE_SAMPLES && now - began < PACE_NS) ||
 	    !__atomic_compare_exchange_n(&c->began, &began, now, false,
 	    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return is;
