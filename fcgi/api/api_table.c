@@ -72,7 +72,7 @@ table_time_tree(const struct table_time *t, const struct profile_query *q,
 	struct profile *p = NULL;
 	struct flame *f = NULL;
 	struct table_row r;
-	const struct err *e = store_query_profile(t->page->store, q, &p);
+	const struct err *e = profile_page_take(t->page, q, &p);
 
 	if (e == NULL)
 		e = flame_new(&f, p, &t->page->options);
@@ -96,7 +96,7 @@ table_time_point(struct writer *w, const struct table_time *t,
 	const struct flame_options *o = &t->page->options;
 	struct function_sum sum;
 	const struct err *e = t->page->profile->kind != SERIES_FLOW ||
-	    flame_is_filtered(o) || flame_is_shaped(o)
+	    t->page->idle != NULL || flame_is_filtered(o) || flame_is_shaped(o)
 	    ? table_time_tree(t, &q, &sum)
 	    : store_query_function(t->page->store, &q, t->function, &sum);
 
@@ -239,8 +239,9 @@ table_ask_take(void *ask, const struct profile_page *page,
 
 	if (e != NULL)
 		return e;
-	return a->search != NULL || flame_is_filtered(o) || o->by_module
-	    ? store_query_profile(page->store, q, out)
+	return page->idle != NULL || a->search != NULL ||
+	    flame_is_filtered(o) || o->by_module
+	    ? profile_page_take(page, q, out)
 	    : table_ask_sums(a, page, q, out);
 }
 

@@ -62,18 +62,22 @@ types_take(void *arg, enum series_kind kind, const char *name,
 		types_hold(h, made->kind, made->name, made->unit);
 }
 
-/* Which stacks wait for work, as a matcher of their labels and one of their
- * frames, unless another of these matches: what idle=hide hides. */
+/* Which stacks wait for work: by a matcher of their labels; and where another
+ * one of them matches, by one of frames, unless yet another of these does: what
+ * idle=hide hides. */
 static void
 types_put_idle(struct writer *w, const struct type *t)
 {
-	char labels[100];
+	char labels[100], others[100];
 
 	if (t->idle_reasons == NULL)
 		return;
 	snprintf(labels, sizeof(labels), "reason=~\"%s\"", t->idle_reasons);
+	snprintf(others, sizeof(others), "reason=~\"%s\"",
+	    t->idle_other_reasons);
 	writer_key_open(w, "idle", '{');
 	writer_key_str(w, "labels", labels);
+	writer_key_str(w, "others", others);
 	writer_key_str(w, "frames", t->idle_frames);
 	writer_key_str(w, "unless", t->busy_frames);
 	writer_close(w, '}');

@@ -72,8 +72,7 @@ profile_page_select(struct profile_page *page, const struct request *rq)
 	t = types_find(selector_name(page->selector));
 	if (hide == 0 || t == NULL || t->idle_reasons == NULL)
 		return NULL;
-	page->options.idle = t->idle_frames;
-	page->options.busy = t->busy_frames;
+	page->idle = t;
 	return selector_exclude(page->selector, "reason", t->idle_reasons);
 }
 
@@ -403,6 +402,35 @@ profile_page_ask_lost(struct profile_page *page)
 	return e;
 }
 
+/* The whole of the tree, whatever is enough of it. */
+static const struct err *
+profile_page_take_busy(const struct profile_page *page,
+    const struct profile_query *q, struct profile **out)
+{
+	struct profile_query split = *q;
+	struct flame_options o = {.max_nodes = -1, .idle = page->idle};
+	struct profile *p = NULL;
+	const struct err *e;
+
+	*out = NULL;
+	split.split = "reason";
+	e = store_query_profile(page->store, &split, &p);
+	if (e == NULL) {
+		o.max_built = p->n_nodes + 1;
+		e = flame_shape(out, p, &o);
+	}
+	profile_free(p);
+	return e;
+}
+
+const struct err *
+profile_page_take(const struct profile_page *page,
+    const struct profile_query *q, struct profile **out)
+{
+	return page->idle != NULL ? profile_page_take_busy(page, q, out)
+	    : store_query_profile(page->store, q, out);
+}
+
 static const struct err *
 profile_page_query(struct profile_page *page,
     const struct profile_limit *limit)
@@ -413,6 +441,8 @@ profile_page_query(struct profile_page *page,
 
 	e = page->taker != NULL
 	    ? page->taker->take(page->taker->arg, page, &q, &page->profile)
+	    : page->idle != NULL
+	    ? profile_page_take_busy(page, &q, &page->profile)
 	    : store_query_profile_largest(page->store, &q, limit,
 	    &page->profile);
 	if (e != NULL)

@@ -51,6 +51,7 @@ struct profile_page {
 	} watched; /* how much of the range, of waits or CPU time */
 	int128 measured; /* all of it as it was sampled */
 	bool by_module;  /* set before: frames of each module apart */
+	const struct type *idle; /* set before: without its idle waits */
 	bool calibrate;  /* amounts are scaled to what the kernel counted */
 	const struct profile_taker *taker; /* or NULL */
 };
@@ -85,6 +86,10 @@ const struct err *profile_page_init_taken(struct profile_page *page,
     struct context *c, const struct request *rq, struct response *rs,
     const struct profile_taker *taker);
 
+/* The stacks of a question, as the page shows them: without what is idle. */
+const struct err *profile_page_take(const struct profile_page *page,
+    const struct profile_query *q, struct profile **out);
+
 struct writer;
 
 /* Members of an open object: what the answer covers, its amounts and their
@@ -117,8 +122,8 @@ void profile_page_put_title(struct buf *out, const struct profile_page *page);
  * store to one with a profile, its state and faults. */
 const struct err *profile_page_ask(struct profile_page *page);
 
-/* The selector of page->query; with idle=hide without what its type calls
- * waits for work, of which options.idle and busy are the frames. */
+/* The selector of page->query; with idle=hide page->idle is the type whose
+ * waits for work are left out. */
 const struct err *profile_page_select(struct profile_page *page,
     const struct request *rq);
 

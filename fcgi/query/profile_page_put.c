@@ -188,7 +188,7 @@ profile_page_put_title(struct buf *out, const struct profile_page *page)
 		buf_printf(out, "   focus: %s", page->options.focus);
 	if (page->options.ignore != NULL)
 		buf_printf(out, "   ignore: %s", page->options.ignore);
-	if (page->options.idle != NULL)
+	if (page->idle != NULL)
 		buf_printf(out, "   without idle waits");
 	if (partial_is(page->store, page->from_ns, page->until_ns)) {
 		buf_printf(out, "   PARTIAL: ");

@@ -191,20 +191,13 @@ const struct err *
 profile_pair_shape(struct profile_pair_shaped *s,
     const struct profile_pair *pair, const struct flame_options *o)
 {
-	struct flame_options of[2] = {*o, *o};
-	bool as_they_were = !flame_is_shaped(o);
 	const struct err *e = NULL;
 
 	*s = (struct profile_pair_shaped){.diff = NULL};
-	for (int i = 0; i < 2; i++) {
-		of[i].idle = pair->side[i].options.idle;
-		of[i].busy = pair->side[i].options.busy;
-		as_they_were = as_they_were && !flame_is_filtered(&of[i]);
-	}
-	if (as_they_were)
+	if (!flame_is_filtered(o) && !flame_is_shaped(o))
 		return NULL;
 	for (int i = 0; i < 2 && e == NULL; i++)
-		e = flame_shape(&s->side[i], pair->side[i].profile, &of[i]);
+		e = flame_shape(&s->side[i], pair->side[i].profile, o);
 	return e == NULL ? diff_new(&s->diff, s->side[DIFF_A],
 	    s->side[DIFF_B]) : e;
 }

@@ -38,7 +38,7 @@ const struct err *profile_pair_init(struct profile_pair *pair,
     struct context *c, const struct request *rq, struct response *rs);
 void profile_pair_fini(struct profile_pair *pair);
 
-/* Both sides as options and what each side's request hides leave them. */
+/* Both sides as options leave them. */
 struct profile_pair_shaped {
 	struct profile *side[2];
 	struct diff *diff; /* NULL: they are as they were */

@@ -22,13 +22,15 @@
  * accept(), for signals, and in a wait for a condition that gives up after a
  * time; the last not where a statement is under way, which so waits for the
  * locks of rows and tables: those of MariaDB and MySQL; nor where there is a
- * mark, since one may be.
+ * mark, since one may be.  Who runs, or wants a CPU, waits for no work.
  */
 #define IDLE                                                                   \
 	.idle_reasons = "poll|timer",                                          \
+	.idle_other_reasons = "condition|network|other",                       \
 	.idle_frames = "^(accept4?$|inet_csk_accept|do_sigtimedwait|"          \
 	               "pthread_cond_(timed|clock)wait)",                      \
-	.busy_frames = "^(dispatch_command|[[])"
+	.busy_frames = "^(dispatch_command|mysql_execute_command|"             \
+	               "Rows_log_event::|[[])"
 
 static const char *const wall_parts[] = {"offcpu", "cpu", NULL};
 

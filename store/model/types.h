@@ -70,10 +70,12 @@ struct type {
 	/* NULL, or the types that add up to it, ended by NULL: what nobody
 	 * has pushed is their sum, where the first of them is there. */
 	const char *const *parts;
-	/* NULL, or which stacks wait for work, as regular expressions:
-	 * reasons, and frames one of which they have, with none of those
-	 * of somebody who is at work. */
-	const char *idle_reasons, *idle_frames, *busy_frames;
+	/* NULL, or which stacks wait for work, as regular expressions: for
+	 * what they wait, whatever they are; and of those that wait for
+	 * something else, with one of these frames and none of somebody who
+	 * is at work. */
+	const char *idle_reasons;
+	const char *idle_other_reasons, *idle_frames, *busy_frames;
 };
 
 extern const struct type types[];

@@ -352,11 +352,18 @@ fill_idle(struct batch *b, uint64_t slot)
 	    {"condition", "main;dispatch_command(THD*);log_write_up_to;"
 	                  "pthread_cond_clockwait", NS_PER_S / 4},
 	    {"condition", "[truncated];do_wait;pthread_cond_timedwait",
-	        NS_PER_S / 4}};
+	        NS_PER_S / 4},
+	    {"run queue", "main;pool_wait;pthread_cond_timedwait",
+	        NS_PER_S / 8}};
 	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
 	    &service, 1};
 	uint32_t off = batch_series(b, &d);
 
+	uint32_t on = cpu(b, "sql");
+
+	batch_observe(b, on, slot, 1);
+	batch_add_profile(b, on, slot, stack(b, "a",
+	    "main;pool_wait;pthread_cond_timedwait;k:futex_wait"), 5);
 	batch_observe(b, off, slot, 1);
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
 		batch_add_profile(b, off, slot, stack_of(b, "reason",

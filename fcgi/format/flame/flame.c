@@ -427,7 +427,8 @@ flame_lay_out(struct flame *f, const struct profile *p,
 	if (flame_is_shaped(o)) {
 		e = flame_shape(&f->shaped, p, o);
 		w.p = f->shaped;
-		rest.focus = rest.ignore = rest.idle = NULL;
+		rest.focus = rest.ignore = NULL;
+		rest.idle = NULL;
 	}
 	if (e == NULL)
 		e = flame_build(f, &w, &rest);

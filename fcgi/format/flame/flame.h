@@ -78,7 +78,9 @@ struct flame_options {
 	double min_share;   /* of the total: smaller ones are cut; 0: none */
 	const char *focus;  /* POSIX extended; keep stacks that have a match */
 	const char *ignore; /* drop stacks that have a match */
-	const char *idle, *busy; /* ... of the one and none of the other */
+	const struct type *idle; /* NULL; or drop stacks that wait for work, of
+	                          * a profile that was split by reason, which
+	                          * are no frames */
 	const char *other;  /* name for what was cut */
 	bool by_module;     /* consecutive frames of a module as one */
 	bool reverse;       /* callers below what they call */

@@ -12,11 +12,14 @@
 #include "store/base/gone.h"
 #include "store/base/intern.h"
 #include "store/base/pattern.h"
+#include "store/model/types.h"
 #include "store/store.h"
 
-enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_IDLE = 4, FILTER_BUSY = 8 };
+/* Of stacks that wait for such reasons, frames of who is idle, or is not. */
+enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_IDLE = 4, FILTER_BUSY = 8,
+	FILTER_REASON = 16 };
 
-#define FILTERS 4 /* by the bits above */
+#define FILTERS 5 /* by the bits above */
 
 struct filter {
 	struct pattern *pattern[FILTERS]; /* NULL: not asked for */
@@ -48,6 +51,16 @@ filter_match(struct filter *f, const char *name, uint8_t *bits)
 	return e;
 }
 
+/* Those that what stands at a depth may set: where reasons are, they are no
+ * frames. */
+static uint8_t
+filter_bits(const struct filter *f, uint32_t depth)
+{
+	bool reasons = f->pattern[4] != NULL;
+
+	return reasons && depth == 1 ? FILTER_REASON : (uint8_t)~FILTER_REASON;
+}
+
 static const struct err *
 filter_nodes(struct filter *f, const struct profile *p, bool *taken)
 {
@@ -59,12 +72,13 @@ filter_nodes(struct filter *f, const struct profile *p, bool *taken)
 
 		if (i > 0) {
 			e = filter_match(f, p->nodes[i].name, &m);
+			m &= filter_bits(f, p->nodes[i].depth);
 			m |= path[p->nodes[i].parent];
 		}
 		path[i] = m;
 		taken[i] = (f->pattern[0] == NULL || (m & FILTER_FOCUS)) &&
-		    !(m & FILTER_IGNORE) &&
-		    (m & (FILTER_IDLE | FILTER_BUSY)) != FILTER_IDLE;
+		    !(m & FILTER_IGNORE) && (m & (FILTER_IDLE | FILTER_BUSY |
+		    FILTER_REASON)) != (FILTER_IDLE | FILTER_REASON);
 	}
 	free(path);
 	return e;
@@ -79,8 +93,11 @@ flame_is_filtered(const struct flame_options *o)
 const struct err *
 flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
 {
-	static const char *const fields[] = {"focus", "ignore", "idle", "busy"};
-	const char *const texts[] = {o->focus, o->ignore, o->idle, o->busy};
+	static const char *const fields[] = {"focus", "ignore", "idle", "idle",
+	    "idle"};
+	const struct type none = {.name = NULL}, *t = o->idle ? o->idle : &none;
+	const char *const texts[] = {o->focus, o->ignore, t->idle_frames,
+	    t->busy_frames, t->idle_other_reasons};
 	struct filter f = {0};
 	const struct err *e = NULL;
 
@@ -89,7 +106,8 @@ flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
 		return NULL;
 	for (int i = 0; i < FILTERS && e == NULL; i++)
 		if (texts[i] != NULL)
-			e = pattern_new(&f.pattern[i], fields[i], texts[i], 0);
+			e = pattern_new(&f.pattern[i], fields[i], texts[i],
+			    1 << i == FILTER_REASON ? PATTERN_WHOLE : 0);
 	if (e == NULL && (*out = malloc(p->n_nodes)) == NULL)
 		e = err_nomem();
 	if (e == NULL)

@@ -34,7 +34,7 @@ struct shape {
 bool
 flame_is_shaped(const struct flame_options *o)
 {
-	return o->by_module || o->reverse;
+	return o->by_module || o->reverse || o->idle != NULL;
 }
 
 /* What a node is called: with by_module, after its module if it has one. */
@@ -57,8 +57,10 @@ shape_frames(struct shape *h)
 {
 	for (size_t i = 1; i < h->p->n_nodes; i++) {
 		struct frame f = shape_frame(h, &h->p->nodes[i]);
+		/* Of several modules one is as good in each part. */
+		const char *of = h->o->idle != NULL ? NULL : f.module;
 		uint64_t key = hash64_u64(hash64_u64(f.kind,
-		    (uintptr_t)f.name), (uintptr_t)f.module);
+		    (uintptr_t)f.name), (uintptr_t)of);
 
 		h->frame[i] = map64_get(&h->frames, key);
 		if (h->frame[i] != INTERN_NONE)
@@ -70,12 +72,15 @@ shape_frames(struct shape *h)
 	return NULL;
 }
 
-/* A frame of the same module as its caller's is no frame of its own. */
+/* A frame of the same module as its caller's is no frame of its own, nor is a
+ * reason. */
 static bool
 shape_is_merged(const struct shape *h, size_t i)
 {
 	uint32_t parent = h->p->nodes[i].parent;
 
+	if (h->o->idle != NULL && h->p->nodes[i].depth == 1)
+		return true;
 	return h->o->by_module && h->p->nodes[i].module[0] != '\0' &&
 	    parent != 0 && h->frame[i] == h->frame[parent];
 }
@@ -234,6 +239,8 @@ flame_shape(struct profile **out, const struct profile *p,
 		(*out)->series = p->series;
 		(*out)->blocks = p->blocks;
 		(*out)->stacks = p->stacks;
+		(*out)->parts = p->parts;
+		(*out)->whole_slots = p->whole_slots;
 	}
 	return e;
 }

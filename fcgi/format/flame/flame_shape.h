@@ -17,7 +17,8 @@ bool flame_is_shaped(const struct flame_options *o);
 /*
  * The stacks that focus and ignore leave; with o->by_module consecutive
  * frames of one module as one, called like the module; with o->reverse from
- * the leaf to the root, so that callers are below what they call.  A new
+ * the leaf to the root, so that callers are below what they call; with o->idle
+ * without the reasons, and those that are idle.  A new
  * profile with strings of its own.  Errors: those of flame_filter(),
  * ERR_REQUEST 413 for a tree of more than o->max_built nodes, ENOMEM.
  */
