@@ -14,8 +14,8 @@ file_is(const struct pbft_file *f, const struct stat *st)
 {
 	return f->state != FILE_FREE && f->dev == st->st_dev &&
 	    f->ino == st->st_ino && f->size == st->st_size &&
-	    f->changed.tv_sec == st->st_ctim.tv_sec &&
-	    f->changed.tv_nsec == st->st_ctim.tv_nsec;
+	    f->changed.tv_sec == st->st_mtim.tv_sec &&
+	    f->changed.tv_nsec == st->st_mtim.tv_nsec;
 }
 
 void
@@ -51,7 +51,7 @@ pbft_file_of(struct pbft *p, int fd, const char *comm)
 		return i;
 	}
 	p->files[room] = (struct pbft_file){FILE_NEW, fd, st.st_dev,
-	    st.st_ino, st.st_size, st.st_ctim, true, "", ""};
+	    st.st_ino, st.st_size, st.st_mtim, true, "", ""};
 	snprintf(p->files[room].name, sizeof(p->files[room].name), "%s",
 	    comm);
 	return room;

@@ -76,8 +76,7 @@ void symbols_settle(struct symbols *s, int64_t max_ns);
  */
 uint32_t symbols_file(struct symbols *s, int fd, const char *name);
 
-/* Which file a number stands for: st_dev, st_ino, st_size and st_ctim as they
- * were when it was seen first. */
+/* Which file a number stands for, as file_id_is() takes it (base/file_id.h). */
 void symbols_identity(const struct symbols *s, uint32_t file,
     struct stat *st);
 

@@ -39,29 +39,10 @@ file_hash(const struct stat *st)
 	return hash64_u64(hash64_u64(0, st->st_dev), st->st_ino);
 }
 
-static int64_t
-file_time(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * NS_PER_S + t->tv_nsec;
-}
-
-static bool
-file_is(const struct file *f, const struct stat *st)
-{
-	return f->dev == st->st_dev && f->ino == st->st_ino &&
-	    f->size == (uint64_t)st->st_size &&
-	    f->ctime_ns == file_time(&st->st_ctim);
-}
-
 void
 symbols_identity(const struct symbols *s, uint32_t file, struct stat *st)
 {
-	const struct file *f = s->files[file];
-
-	*st = (struct stat){.st_dev = f->dev, .st_ino = f->ino,
-	    .st_size = (off_t)f->size, .st_ctim = {
-	    .tv_sec = f->ctime_ns / NS_PER_S,
-	    .tv_nsec = f->ctime_ns % NS_PER_S}};
+	file_id_stat(&s->files[file]->id, st);
 }
 
 /* "/usr/bin/x (deleted)" is "x". */
@@ -84,7 +65,7 @@ file_name(char *out, size_t size, const char *name)
 }
 
 static uint32_t
-file_add(struct symbols *s, const struct stat *st, const char *name,
+file_add(struct symbols *s, int fd, const struct stat *st, const char *name,
     uint32_t slot)
 {
 	struct file *f;
@@ -94,10 +75,7 @@ file_add(struct symbols *s, const struct stat *st, const char *name,
 		s->overflows++;
 		return SYMBOLS_NO_FILE;
 	}
-	f->dev = st->st_dev;
-	f->ino = st->st_ino;
-	f->size = (uint64_t)st->st_size;
-	f->ctime_ns = file_time(&st->st_ctim);
+	file_id_set(&f->id, fd, st);
 	f->pending = f->next_pending = NONE;
 	f->kept_fd = f->alt_fd = f->waiting_fd = -1;
 	file_name(f->module, sizeof(f->module), name);
@@ -116,9 +94,9 @@ symbols_file(struct symbols *s, int fd, const char *name)
 		return SYMBOLS_NO_FILE;
 	for (i = (uint32_t)file_hash(&st) % FILE_SLOTS;
 	     s->file_slots[i] != 0; i = (i + 1) % FILE_SLOTS)
-		if (file_is(s->files[s->file_slots[i] - 1], &st))
+		if (file_id_is(&s->files[s->file_slots[i] - 1]->id, fd, &st))
 			return s->file_slots[i] - 1;
-	return file_add(s, &st, name, i);
+	return file_add(s, fd, &st, name, i);
 }
 
 uint32_t
@@ -258,7 +236,7 @@ file_load(struct symbols *s, uint32_t file, int fd)
 		return false;
 	files_make_room(s);
 	if (!symbols_link_file(s->link, f->perfmap ? WIRE_PERFMAP : WIRE_LOAD,
-	    file, fd, f->size))
+	    file, fd, f->id.size))
 		return false;
 	f->state = FILE_LOADING;
 	f->generation = symbols_link_generation(s->link);
@@ -311,7 +289,7 @@ symbols_load(struct symbols *s, uint32_t file, int fd)
 	struct stat st;
 
 	/* The path may lead to another file by now. */
-	if (fstat(fd, &st) == 0 && file_is(f, &st) &&
+	if (fstat(fd, &st) == 0 && file_id_is(&f->id, fd, &st) &&
 	    !file_load(s, file, fd))
 		file_wait(s, file, fd);
 }

@@ -4,6 +4,7 @@
 #ifndef COLLECTOR_SYMBOLS_PRIVATE_H
 #define COLLECTOR_SYMBOLS_PRIVATE_H
 
+#include "collector/base/file_id.h"
 #include "collector/symbols/frames.h"
 #include "collector/symbols/kallsyms.h"
 #include "collector/symbols/programs.h"
@@ -33,8 +34,7 @@ enum file_state {
 };
 
 struct file {
-	uint64_t dev, ino, size;
-	int64_t ctime_ns;
+	struct file_id id;
 	enum file_state state;
 	uint32_t generation;   /* of the child that has it */
 	uint32_t symbols;

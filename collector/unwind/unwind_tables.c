@@ -90,32 +90,34 @@ table_bucket(struct unwind_tables *t, uint64_t dev, uint64_t ino)
 static void
 table_unlink(struct unwind_tables *t, uint32_t i)
 {
-	uint32_t *at = table_bucket(t, t->tables[i].dev, t->tables[i].ino);
+	uint32_t *at = table_bucket(t, t->tables[i].id.dev,
+	    t->tables[i].id.ino);
 
 	while (*at != i)
 		at = &t->tables[*at].next;
 	*at = t->tables[i].next;
 }
 
-static int64_t
-file_time(const struct stat *st)
+static uint32_t
+table_find(struct unwind_tables *t, int fd, const struct stat *st)
 {
-	return (int64_t)st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec;
+	uint32_t i = *table_bucket(t, st->st_dev, st->st_ino);
+
+	for (; i != NONE; i = t->tables[i].next)
+		if (file_id_is(&t->tables[i].id, fd, st))
+			return i;
+	return UNWIND_NO_TABLE;
 }
 
+/* Of several the youngest, which stands first. */
 uint32_t
 unwind_tables_find(struct unwind_tables *t, const struct stat *st)
 {
 	uint32_t i = *table_bucket(t, st->st_dev, st->st_ino);
 
-	for (; i != NONE; i = t->tables[i].next) {
-		const struct table *f = &t->tables[i];
-
-		if (f->dev == st->st_dev && f->ino == st->st_ino &&
-		    f->size == (uint64_t)st->st_size &&
-		    f->ctime_ns == file_time(st))
+	for (; i != NONE; i = t->tables[i].next)
+		if (file_id_may_be(&t->tables[i].id, st))
 			return i;
-	}
 	return UNWIND_NO_TABLE;
 }
 
@@ -154,16 +156,17 @@ table_recycle(struct unwind_tables *t, int64_t now_ns)
 }
 
 static uint32_t
-table_add(struct unwind_tables *t, const struct stat *st, int64_t now_ns)
+table_add(struct unwind_tables *t, int fd, const struct stat *st,
+    int64_t now_ns)
 {
 	uint32_t i = table_recycle(t, now_ns), *bucket;
 
 	if (i == NONE)
 		return NONE;
 	bucket = table_bucket(t, st->st_dev, st->st_ino);
-	t->tables[i] = (struct table){.dev = st->st_dev, .ino = st->st_ino,
-	    .size = (uint64_t)st->st_size, .ctime_ns = file_time(st),
-	    .next = *bucket, .fd = -1, .state = TABLE_UNKNOWN};
+	t->tables[i] = (struct table){.next = *bucket, .fd = -1,
+	    .state = TABLE_UNKNOWN};
+	file_id_set(&t->tables[i].id, fd, st);
 	*bucket = i;
 	table_publish(t, i);
 	return i;
@@ -178,9 +181,9 @@ unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns)
 
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return UNWIND_NO_TABLE;
-	i = unwind_tables_find(t, &st);
+	i = table_find(t, fd, &st);
 	if (i == UNWIND_NO_TABLE)
-		i = table_add(t, &st, now_ns);
+		i = table_add(t, fd, &st, now_ns);
 	if (i == NONE)
 		return UNWIND_NO_ROOM;
 	f = &t->tables[i];
@@ -411,7 +414,7 @@ tables_ask(struct unwind_tables *t, uint32_t at)
 	struct want w = t->queue[at];
 	struct table *f = &t->tables[w.table];
 
-	if (!t->ask(t->arg, w.table, f->fd, f->size, w.offset))
+	if (!t->ask(t->arg, w.table, f->fd, f->id.size, w.offset))
 		return false;
 	w.lane = queue_lane(t, &w);
 	f->asked++;

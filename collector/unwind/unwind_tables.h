@@ -56,7 +56,7 @@ void unwind_tables_free(struct unwind_tables *t);
 uint32_t unwind_tables_get(struct unwind_tables *t, int fd, int64_t now_ns);
 void unwind_tables_drop(struct unwind_tables *t, uint32_t table);
 
-/* The table of a file that is known by st_dev, st_ino, st_size and st_ctim, its
+/* The table of a file that may be this one (base/file_id.h), its
  * until the next unwind_tables_get(); UNWIND_NO_TABLE: it is not. */
 uint32_t unwind_tables_find(struct unwind_tables *t, const struct stat *st);
 

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_UNWIND_TABLES_PRIVATE_H
 #define COLLECTOR_UNWIND_TABLES_PRIVATE_H
 
+#include "collector/base/file_id.h"
 #include "collector/unwind/unwind_tables.h"
 
 #define BUCKETS 1024
@@ -22,8 +23,8 @@ enum state {
 };
 
 struct table {
-	uint64_t dev, ino, size;
-	int64_t ctime_ns, retry_ns;
+	struct file_id id;
+	int64_t retry_ns;
 	int64_t met_ns;        /* first, without rows; 0: never */
 	struct code *code;     /* READY */
 	uint32_t refs, next;   /* next: in its bucket */

@@ -90,6 +90,11 @@ TEST(a_file_that_was_written_over_is_another_one)
 	CHECK(pwrite(fd, "2", 1, 0) == 1);
 	CHECK(futimens(fd, times) == 0);
 	CHECK(symbols_file(s, fd, "program") != file);
+	/* Who loses his name is the same. */
+	file = symbols_file(s, fd, "program");
+	usleep(20000);
+	CHECK(fchmod(fd, 0700) == 0);
+	CHECK_INT(symbols_file(s, fd, "program"), file);
 	symbols_free(s);
 	close(fd);
 }

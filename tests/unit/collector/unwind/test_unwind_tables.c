@@ -619,7 +619,7 @@ check_lack(struct unwind_tables *t, uintptr_t here)
 	}
 	CHECK(fstat(fd, &st) == 0);
 	CHECK_INT(unwind_tables_find(t, &st), table);
-	st.st_ctim.tv_nsec ^= 1; /* another file by now */
+	st.st_mtim.tv_nsec ^= 1; /* another file by now */
 	CHECK_INT(unwind_tables_find(t, &st), UNWIND_NO_TABLE);
 	CHECK(unwind_tables_want(t, table, offset, S));
 	CHECK_INT(unwind_tables_get(t, fd, S), table);
