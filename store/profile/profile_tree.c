@@ -203,11 +203,11 @@ tree_link(struct tree *t)
 	for (size_t k = 0; k < t->n_visited; k++) {
 		uint32_t i = t->x->visited[k], parent = nodes[i].parent;
 
+		v[i].module = nodes[i].module;
 		if (t->least > 0 && v[i].total < t->least)
 			continue;
 		v[i].next = v[parent].child;
 		v[parent].child = i;
-		v[i].module = nodes[i].module;
 		t->mixed |= nodes[i].module == MERGED_MIXED;
 		t->n_large++;
 		equals += v[i].total == t->least;
@@ -218,13 +218,13 @@ tree_link(struct tree *t)
 
 /*
  * Where frames of several modules look the same, the module is that of one
- * that is really there: the first in the reader's order.
+ * that is really there: the first by name, whatever a reader has read before.
  */
 static void
 tree_modules(struct tree *t)
 {
 	const struct symtab *y = &t->s->syms;
-	uint32_t i, word = y->n_nodes / 64;
+	uint32_t i, word = y->n_nodes / 64, module, *of;
 
 	for (size_t k = 0; k < t->self->n_touched; k++) {
 		if (tree_takes(t, t->self->touched[k]))
@@ -234,9 +234,13 @@ tree_modules(struct tree *t)
 		const struct sym_node *n = &y->nodes[i];
 
 		seen_set(t->x->seen, n->parent);
-		if (n->parent != 0)
-			t->x->shown[t->shown->of[i]].module =
-			    symtab_frame(y, n->edge)->module;
+		if (n->parent == 0)
+			continue;
+		module = symtab_frame(y, n->edge)->module;
+		of = &t->x->shown[t->shown->of[i]].module;
+		if (*of == MERGED_MIXED ||
+		    intern_compare(&y->strings, module, *of) < 0)
+			*of = module;
 	}
 }
 

@@ -233,6 +233,54 @@ TEST(nodes_are_those_of_the_tree)
 	model_fini(&m);
 }
 
+/* The tree of a range, of a reader that has read another one before. */
+static struct profile *
+tree_after(const struct model *m, const struct selector *sel, unsigned before)
+{
+	struct profile_query q = {sel, (BEGIN + before) * SLOT,
+	    (BEGIN + before + 1) * SLOT, NULL, false};
+	struct profile *p = NULL;
+	struct store *s = NULL;
+
+	CHECK_OK(store_open(&s, m->dir, 0));
+	CHECK_OK(store_query_profile(s, &q, &p));
+	profile_free(p);
+	q.from_ns = BEGIN * SLOT;
+	q.until_ns = (BEGIN + SLOTS) * SLOT;
+	CHECK_OK(store_query_profile(s, &q, &p));
+	store_close(s);
+	return p;
+}
+
+/* Where two files have functions of one name, which one was told changed from
+ * worker to worker. */
+TEST(what_was_read_before_changes_no_answer)
+{
+	struct profile *first, *other;
+	struct selector *sel = NULL;
+	struct model m;
+
+	model_init(&m, 5);
+	for (unsigned slot = 0; slot < SLOTS; slot++)
+		put(&m, slot);
+	CHECK_OK(selector_parse("cpu", &sel));
+	first = tree_after(&m, sel, 0);
+	for (unsigned k = 1; k < SLOTS; k += 33) {
+		other = tree_after(&m, sel, k);
+		CHECK_INT(other->n_nodes, first->n_nodes);
+		for (size_t i = 0; i < first->n_nodes &&
+		     i < other->n_nodes; i++) {
+			CHECK_STR(other->nodes[i].name, first->nodes[i].name);
+			CHECK_STR(other->nodes[i].module,
+			    first->nodes[i].module);
+		}
+		profile_free(other);
+	}
+	profile_free(first);
+	selector_free(sel);
+	model_fini(&m);
+}
+
 TEST(a_mean_is_its_tree)
 {
 	static struct given got;
@@ -349,6 +397,7 @@ int
 main(void)
 {
 	RUN(nodes_are_those_of_the_tree);
+	RUN(what_was_read_before_changes_no_answer);
 	RUN(a_mean_is_its_tree);
 	RUN(names_are_in_order_with_and_without_ranks);
 	return test_done();
