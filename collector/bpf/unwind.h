@@ -104,7 +104,8 @@ enum unwind_table_state {
 	UNWIND_TABLE_PENDING, /* not there yet: frame pointers, flagged */
 	UNWIND_TABLE_READY,
 	UNWIND_TABLE_NONE,    /* there are no rows: frame pointers */
-	UNWIND_TABLE_NO_FILE, /* in no table: of a mapping without a file */
+	UNWIND_TABLE_NO_FILE, /* of a mapping without a file, or whose file is
+	                       * no program: a JIT's */
 	UNWIND_TABLE_TOO_LARGE /* its rows do not fit: a guess */
 };
 

@@ -67,6 +67,7 @@ table_publish(struct unwind_tables *t, uint32_t i)
 	const struct table *f = &t->tables[i];
 	struct unwind_table place = {.state =
 	    f->state == TABLE_WITHOUT ? UNWIND_TABLE_NONE :
+	    f->state == TABLE_FOREIGN ? UNWIND_TABLE_NO_FILE :
 	    f->state == TABLE_LARGE ? UNWIND_TABLE_TOO_LARGE :
 	    UNWIND_TABLE_PENDING};
 
@@ -307,6 +308,8 @@ table_learn(struct unwind_tables *t, uint32_t i,
 	if (rows->status == ELF_TOO_BIG && rows->regions == 0) {
 		t->refused++;
 		f->state = TABLE_LARGE;
+	} else if (rows->status == ELF_NOT_ELF) {
+		f->state = TABLE_FOREIGN;
 	} else if ((rows->status != ELF_OK && rows->status != ELF_TOO_BIG) ||
 	    rows->regions == 0) {
 		f->state = TABLE_WITHOUT;
@@ -451,6 +454,7 @@ unwind_tables_stats(const struct unwind_tables *t,
 
 		out->ready += f->state == TABLE_READY;
 		out->without += f->state == TABLE_WITHOUT ||
+		    f->state == TABLE_FOREIGN ||
 		    f->state == TABLE_LARGE;
 		out->failed += f->state == TABLE_UNKNOWN && f->waits > 0;
 		out->unknown += f->state == TABLE_UNKNOWN && f->waits == 0;

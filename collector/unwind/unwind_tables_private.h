@@ -19,6 +19,7 @@ enum state {
 	TABLE_UNKNOWN, /* what code it has */
 	TABLE_READY,   /* rows come when they are wanted */
 	TABLE_WITHOUT, /* the file has no rows, ever */
+	TABLE_FOREIGN, /* nor is it a program: a JIT's code lies in it */
 	TABLE_LARGE    /* it is over a bound, ever */
 };
 

@@ -405,7 +405,7 @@ TEST(files_without_rows)
 
 	lack(t, fd, a, 0, S);
 	unwind_tables_answer(t, a, &r, S);
-	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NONE);
+	CHECK_INT(k.tables[a].state, UNWIND_TABLE_NO_FILE);
 	lack(t, fd, a, 0, 100 * S);
 	CHECK_INT(k.questions, 1);
 	close(fd);
