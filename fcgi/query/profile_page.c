@@ -282,6 +282,37 @@ profile_page_check_labels(struct profile_page *page)
 	return NULL;
 }
 
+/* No lock that is known was waited for: but was one? */
+static const struct err *
+profile_page_check_locks(struct profile_page *page)
+{
+	const struct profile_limit one = {1, 0};
+	const struct type *t = types_find(profile_page_source(page));
+	struct profile_query q = {NULL, page->from_ns, page->until_ns, NULL,
+	    false};
+	struct selector *waits;
+	struct profile *p = NULL;
+	const struct err *e;
+
+	if (strcmp(page->state, "zero") != 0 || page->why[0] != '\0' ||
+	    t == NULL || t->records == NULL ||
+	    strcmp(t->records, "offcpu") != 0)
+		return NULL;
+	e = measure_selector("offcpu", selector_equals(page->selector,
+	    "service"), selector_equals(page->selector, "instance"),
+	    "reason=\"lock\"", &waits);
+	q.selector = waits;
+	if (e == NULL)
+		e = store_query_profile_largest(page->store, &q, &one, &p);
+	if (e == NULL && p->nodes[0].total > 0)
+		page->why = "offcpu has waits of the reason lock that are not "
+		    "told here: shorter than the threshold, for locks of "
+		    "files, or for one of a database until a time limit";
+	profile_free(p);
+	selector_free(waits);
+	return e;
+}
+
 /* Why there may be none.  What is read for that lies before the range: what
  * it lacks is not lacking in the answer. */
 static const struct err *
@@ -455,6 +486,8 @@ profile_page_query(struct profile_page *page,
 	    (e = profile_page_ask_threshold(page)) != NULL)
 		return e;
 	profile_page_explain(page);
+	if ((e = profile_page_check_locks(page)) != NULL)
+		return e;
 	return profile_page_check_labels(page);
 }
 

@@ -41,6 +41,8 @@ tree 'lock{service="mix"}' "$new"
 check "no wait for a lock is a stated zero, from the threshold on" js '
     d.flamebearer.numTicks === 0 && d.memlens.slots === 40 &&
     d.memlens.state === "zero" && d.memlens.threshold_seconds.min === 0.003'
+check "and that there were waits for locks that it does not tell" js '
+    /^offcpu has waits of the reason lock/.test(d.memlens.why)'
 tree 'lock{service="mix"}' "$old"
 check "which it is not where nobody looked" js '
     d.flamebearer.numTicks === 0 && d.memlens.slots === 0 &&

@@ -188,7 +188,8 @@
     const state = told && told !== 'degraded' ? told
       : m.slots > 0 ? 'zero' : 'no data';
     if (state === 'zero' || state === 'data')
-      return '0 samples in this range; the probe was active.';
+      return '0 samples in this range; the probe was active' +
+        (m.why ? ': ' + m.why : '') + '.';
     if (state === 'partial')
       return 'No data is left: what was recorded in this range is damaged.';
     if (state === 'no data')
