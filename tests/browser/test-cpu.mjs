@@ -82,7 +82,9 @@ function ranges({ browser, base }) {
 /* A series answer with holes, whatever the server has. */
 async function withGap(page) {
   await page.route('**/api/v1/series*', async (route) => {
-    const res = await route.fetch();
+    const res = await route.fetch().catch(() => null);
+    if (!res) // the page is gone
+      return route.abort().catch(() => 0);
     const body = await res.json();
     for (const s of body.series)
       s.points.forEach((p, i) => {
