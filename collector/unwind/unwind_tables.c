@@ -393,7 +393,7 @@ tables_add(struct unwind_tables *t, int lane, int64_t more_ns)
 	return more_ns < room_ns ? 0 : more_ns - room_ns;
 }
 
-/* Half for each lane; what the one does not need is the other's. */
+/* A quarter for what is new; what the one does not need is the other's. */
 static void
 tables_refill(struct unwind_tables *t, int64_t now_ns)
 {
@@ -403,8 +403,8 @@ tables_refill(struct unwind_tables *t, int64_t now_ns)
 		t->refilled_ns = now_ns;
 	else if (us > 0) {
 		more = us * t->rate_ns / 1000000;
-		left = tables_add(t, LANE_NEW, more / 2);
-		left = tables_add(t, LANE_AGAIN, more - more / 2 + left);
+		left = tables_add(t, LANE_NEW, more / 4);
+		left = tables_add(t, LANE_AGAIN, more - more / 4 + left);
 		tables_add(t, LANE_NEW, left);
 		t->refilled_ns += us * 1000;
 	}
