@@ -312,7 +312,8 @@ news_set(new_fn *const n[N_NEWS], delete_fn *const d[N_DELETES])
 		    n[i] : direct_news[i], __ATOMIC_RELEASE);
 }
 
-/* What stands before us has all three, or what it has is not for these. */
+/* What stands before us has all three, or what it has is not for these.  Each
+ * is written once, since another thread may find the same. */
 static void
 program_find(void)
 {
@@ -320,15 +321,12 @@ program_find(void)
 	void *a = next_before_us("aligned_alloc",
 	    (const void *)own_aligned_alloc);
 	void *f = next_before_us("free", (const void *)own_free);
+	bool all = m != NULL && a != NULL && f != NULL;
 
-	program.malloc = next.malloc;
-	program.aligned_alloc = next.aligned_alloc;
-	program.free = next.free;
-	if (m == NULL || a == NULL || f == NULL)
-		return;
-	*(void **)&program.malloc = m;
-	*(void **)&program.aligned_alloc = a;
-	*(void **)&program.free = f;
+	*(void **)&program.malloc = all ? m : *(void **)&next.malloc;
+	*(void **)&program.aligned_alloc = all ? a :
+	    *(void **)&next.aligned_alloc;
+	*(void **)&program.free = all ? f : *(void **)&next.free;
 }
 
 void

@@ -371,14 +371,14 @@ static void
 sampler_stir_type(const struct sampler *s, struct sampler_type *t,
     int64_t now_ns)
 {
-	int64_t every_ns = now_ns - t->stirred_ns;
+	int64_t every_ns;
 	uint64_t period;
 	unsigned cpu;
 
 	if (t->stirred_ns == 0)
 		t->stirred_ns = now_ns;
-	if (t->hz < JITTER_LEAST_HZ || every_ns < JITTER_EVERY_NS ||
-	    t->stirred_ns == now_ns)
+	every_ns = now_ns - t->stirred_ns;
+	if (t->hz < JITTER_LEAST_HZ || every_ns < JITTER_EVERY_NS)
 		return;
 	t->stirred_ns = now_ns;
 	for (cpu = 0; cpu < s->n_cpus; cpu++) {

@@ -360,8 +360,8 @@ regions_laid(struct unwind_regions *r, struct laid *out, int64_t now_ns)
 
 /* The run from `from` on whose going makes a gap of so many cells, if it is
  * better than the best one so far.  What lies between two is unused or rests,
- * and so is what lies from `begin` to the first, and from `end` to the last of
- * the chunk's, which are [from, last). */
+ * and so is what lies from `begin` to the first, and from the last of the
+ * chunk's, which are [from, last), to its `end`. */
 static void
 laid_try(const struct laid *from, const struct laid *last, uint32_t cells,
     uint32_t begin, uint32_t end, struct laid_run *best)
