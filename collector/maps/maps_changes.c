@@ -79,7 +79,8 @@ changes_forget(struct maps_changes *c, const struct maps_change *old)
 	uint32_t bucket = (uint32_t)old->pid % CHANGES_BUCKETS;
 	int64_t *forgot = &c->forgot_ns[bucket];
 
-	c->count[bucket]--;
+	if (--c->count[bucket] == 0)
+		c->sizes[bucket] = 0;
 	if (old->time_ns > *forgot)
 		*forgot = old->time_ns;
 }
@@ -180,7 +181,7 @@ maps_changes_add(struct maps_changes *c, const struct maps_change *m,
 	c->count[bucket]++;
 	c->older[place] = *newest == place + 1 ? 0 : *newest;
 	*newest = place + 1;
-	c->sizes |= UINT64_C(1) << size;
+	c->sizes[bucket] |= UINT64_C(1) << size;
 	changes_chain(c, place, changes_cell(m->pid, size, m->start >> size));
 }
 
@@ -315,11 +316,9 @@ maps_changes_at(const struct maps_changes *c, int32_t pid, uint64_t addr,
     int64_t time_ns, bool *later)
 {
 	struct changes_at at = {.pid = pid, .addr = addr, .time_ns = time_ns};
-	uint64_t sizes = c->sizes, here;
+	uint64_t sizes = c->sizes[(uint32_t)pid % CHANGES_BUCKETS], here;
 	unsigned size;
 
-	if (c->count[(uint32_t)pid % CHANGES_BUCKETS] == 0)
-		sizes = 0;
 	for (; sizes != 0; sizes &= sizes - 1) {
 		size = (unsigned)__builtin_ctzll(sizes);
 		here = addr >> size;

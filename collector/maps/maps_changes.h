@@ -16,7 +16,7 @@
 #include "collector/maps/maps.h"
 
 #define CHANGES_MAX 8192   /* remembered; some seconds' in a storm */
-#define CHANGES_BUCKETS 512
+#define CHANGES_BUCKETS 4096 /* by pid: most processes have one alone */
 #define CHANGES_CELLS 4096
 #define CHANGES_GAPS 8
 
@@ -55,7 +55,7 @@ struct maps_changes {
 	uint32_t newest[CHANGES_BUCKETS];    /* by pid; place + 1 */
 	uint32_t count[CHANGES_BUCKETS];     /* that are in the ring */
 	uint32_t latest[CHANGES_CELLS];      /* by place: see changes_cell() */
-	uint64_t sizes;                      /* of cells: a bit for each */
+	uint64_t sizes[CHANGES_BUCKETS];     /* of their cells, a bit each */
 	uint64_t n;                          /* since the beginning */
 	uint32_t rounds;
 	/* What went round the ring, by pid: none of it is younger. */
