@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/blocks.h"
 #include "collector/elf/elf.h"
 #include "collector/symbols/symbols_child.h"
 #include "collector/symbols/symbols_wire.h"
@@ -43,7 +44,8 @@ struct find_file {
 static bool
 find_read(void *arg, uint64_t at, void *p, size_t n)
 {
-	return symbols_child_read(((struct find_file *)arg)->fd, at, p, n);
+	return blocks_read(((struct find_file *)arg)->fd, BLOCKS_NONE, at, p,
+	    n);
 }
 
 static bool

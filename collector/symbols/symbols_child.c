@@ -3,12 +3,12 @@
  */
 #include "collector/symbols/symbols_child.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/base/blocks.h"
 #include "collector/elf/elf.h"
 #include "collector/symbols/inlines.h"
 #include "collector/symbols/perfmap.h"
@@ -20,6 +20,7 @@
 /* An open file and what was read of it. */
 struct source_file {
 	int fd;
+	uint64_t blocks; /* base/blocks.h */
 	struct elf *elf;
 	struct perfmap *map; /* instead of elf: what a JIT wrote */
 	struct inlines *inlines;
@@ -41,29 +42,12 @@ struct child {
 	char reply[WIRE_REPLY_MAX];
 };
 
-bool
-symbols_child_read(int fd, uint64_t at, void *p, size_t n)
-{
-	char *to = p;
-	ssize_t got;
-
-	while (n > 0) {
-		got = pread(fd, to, n, (off_t)at);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		to += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return true;
-}
-
 static bool
 child_read(void *arg, uint64_t at, void *p, size_t n)
 {
-	return symbols_child_read(((struct source_file *)arg)->fd, at, p, n);
+	const struct source_file *f = arg;
+
+	return blocks_read(f->fd, f->blocks, at, p, n);
 }
 
 static enum elf_status
@@ -72,6 +56,7 @@ source_open(struct source_file *f, int fd, uint64_t size)
 	struct elf_input in = {.read = child_read, .arg = f, .size = size};
 
 	f->fd = fd;
+	f->blocks = blocks_file();
 	f->size = size;
 	return elf_open(&f->elf, &in);
 }
@@ -82,6 +67,7 @@ source_open_map(struct source_file *f, int fd, uint64_t size)
 	struct elf_input in = {.read = child_read, .arg = f, .size = size};
 
 	f->fd = fd;
+	f->blocks = BLOCKS_NONE;
 	return perfmap_open(&f->map, &in);
 }
 

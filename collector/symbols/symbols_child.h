@@ -25,9 +25,6 @@ struct wire_request;
  * the other end is gone. */
 bool symbols_child_unwind(int socket, const struct wire_request *q, int fd);
 
-/* Fills n bytes from place `at` of an open file, or returns false. */
-bool symbols_child_read(int fd, uint64_t at, void *p, size_t n);
-
 /*
  * Makes a name for people of a symbol: C++ and Rust (both ways) demangled, at
  * most size - 1 bytes, cut at a character.  `raw` is any string.

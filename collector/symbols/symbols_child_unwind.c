@@ -9,14 +9,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/base/blocks.h"
 #include "collector/symbols/symbols_child.h"
 #include "collector/symbols/symbols_wire.h"
 #include "collector/symbols/unwind_read.h"
 
+struct unwind_input {
+	int fd;
+	uint64_t blocks;
+};
+
 static bool
 unwind_input(void *arg, uint64_t at, void *p, size_t n)
 {
-	return symbols_child_read(*(const int *)arg, at, p, n);
+	const struct unwind_input *in = arg;
+
+	return blocks_read(in->fd, in->blocks, at, p, n);
 }
 
 /* A sealed memory file of the rows; -1 when it could not be made. */
@@ -48,7 +56,8 @@ unwind_file(const struct unwind_row *rows, size_t n)
 bool
 symbols_child_unwind(int socket, const struct wire_request *q, int fd)
 {
-	struct elf_input in = {.read = unwind_input, .arg = &fd,
+	struct unwind_input of = {fd, blocks_file()};
+	struct elf_input in = {.read = unwind_input, .arg = &of,
 	    .size = q->size};
 	struct {
 		struct wire_reply head;
