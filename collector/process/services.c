@@ -16,6 +16,7 @@
 
 #include "collector/base/config.h"
 #include "collector/base/readfile.h"
+#include "collector/base/spent.h"
 #include "collector/process/instances.h"
 #include "collector/process/reader.h"
 #include "collector/process/services_private.h"
@@ -312,10 +313,14 @@ services_refresh(struct services *s, int32_t pid, bool may_wait,
 		process_go_on(s, p, changed);
 }
 
+/* Of a program that comes, once: it does not go with the rate of samples. */
 struct process *
 services_look(struct services *s, int32_t pid)
 {
+	enum spent_on before = spent_begin(SPENT_NAMES);
+
 	services_refresh(s, pid, false, clock_wall_ns());
+	spent_begin(before);
 	return process_find(s->table, pid, 0);
 }
 
