@@ -62,11 +62,12 @@ reason_of_call(struct task_struct *task, __u8 before)
 	if (call == WAIT_NO_CALL)
 		return WAIT_FAULT;
 	rule = wait_rule(call);
+	if (rule < WAIT_STATES)
+		return wait_rule_reason(rule);
 	if (rule == WAIT_RULE_FUTEX)
 		return wait_futex_reason(regs->si);
-	if (rule == WAIT_RULE_FILE)
-		return reason_of_file(task, (__u32)regs->di);
-	return rule == WAIT_RULE_RESTART ? before : wait_rule_reason(rule);
+	return rule == WAIT_RULE_FILE ?
+	    reason_of_file(task, (__u32)regs->di) : before;
 }
 
 /* It never was in user mode: its registers are a copy of those of who made it,

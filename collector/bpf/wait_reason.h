@@ -24,17 +24,18 @@
 
 #include "collector/bpf/wait.h"
 
+/* A reason, or that more is to be looked at. */
 enum wait_rule {
-	WAIT_RULE_OTHER,
-	WAIT_RULE_FILE,
+	WAIT_RULE_OTHER = 0,
+	WAIT_RULE_LOCK = WAIT_LOCK,
+	WAIT_RULE_DISK = WAIT_DISK,
+	WAIT_RULE_NETWORK = WAIT_NETWORK,
+	WAIT_RULE_PIPE = WAIT_PIPE,
+	WAIT_RULE_TIMER = WAIT_TIMER,
+	WAIT_RULE_POLL = WAIT_POLL,
+	WAIT_RULE_FAULT = WAIT_FAULT,
+	WAIT_RULE_FILE = WAIT_STATES,
 	WAIT_RULE_FUTEX,
-	WAIT_RULE_DISK,
-	WAIT_RULE_NETWORK,
-	WAIT_RULE_POLL,
-	WAIT_RULE_TIMER,
-	WAIT_RULE_LOCK,
-	WAIT_RULE_PIPE,
-	WAIT_RULE_FAULT,
 	WAIT_RULE_RESTART
 };
 
@@ -139,24 +140,7 @@ wait_worker_reason(__u32 task_state, bool in_iowait)
 static inline __u8
 wait_rule_reason(__u8 rule)
 {
-	switch (rule) {
-	case WAIT_RULE_DISK:
-		return WAIT_DISK;
-	case WAIT_RULE_NETWORK:
-		return WAIT_NETWORK;
-	case WAIT_RULE_POLL:
-		return WAIT_POLL;
-	case WAIT_RULE_TIMER:
-		return WAIT_TIMER;
-	case WAIT_RULE_LOCK:
-		return WAIT_LOCK;
-	case WAIT_RULE_PIPE:
-		return WAIT_PIPE;
-	case WAIT_RULE_FAULT:
-		return WAIT_FAULT;
-	default:
-		return WAIT_OTHER;
-	}
+	return rule == WAIT_RULE_OTHER ? WAIT_OTHER : rule;
 }
 
 #endif
