@@ -224,6 +224,12 @@ locks_begin_slot(struct engine *s)
 		l->locks[i].asked = false;
 }
 
+static struct frame
+lock_frame(const struct engine *s, uint32_t ref)
+{
+	return symbols_get(s->symbols, symbols_final(s->symbols, ref));
+}
+
 /* ---- events ---- */
 
 /*
@@ -253,6 +259,28 @@ lock_ask(struct engine *s, struct lock *k, const struct sample_event *e)
 	k->data = symbols_data(s->symbols, map->file, k->place);
 	if ((k->data & SYMBOLS_UNRESOLVED) != 0)
 		code_offer(s, p, map);
+}
+
+static bool
+lock_may_be_in(const struct engine *s, uint32_t ref)
+{
+	struct frame f;
+
+	if (!symbols_is_settled(s->symbols, ref))
+		return true;
+	f = lock_frame(s, ref);
+	return f.kind == FRAME_NATIVE && locks_is_database(f.name);
+}
+
+bool
+locks_may_be(const struct engine *s, const uint32_t *refs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && i < LOOK_FRAMES; i++)
+		if (lock_may_be_in(s, refs[n - 1 - i]))
+			return true;
+	return false;
 }
 
 uint32_t
@@ -289,12 +317,6 @@ struct lock_look {
 	bool glibc_rwlock, glibc_condition;
 	bool waits_with_bits; /* for a condition: its C library does */
 };
-
-static struct frame
-lock_frame(struct engine *s, uint32_t ref)
-{
-	return symbols_get(s->symbols, symbols_final(s->symbols, ref));
-}
 
 /* A database's lock is no other lock that it takes on the way. */
 static bool

@@ -22,6 +22,7 @@
 #define COLLECTOR_LOCKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct aggregate_stack;
@@ -49,6 +50,10 @@ void locks_free(struct locks *l); /* NULL is fine */
 /* Which type of profile, by its number, is which series. */
 void locks_set_type(struct locks *l, enum lock_series series, uint8_t type);
 uint8_t locks_type(const struct locks *l, enum lock_series series);
+
+/* May a wait for a latch with these user frames be one for a lock?  Not where
+ * each function that could say so has another name. */
+bool locks_may_be(const struct engine *s, const uint32_t *refs, size_t n);
 
 /* The number of the lock that an event's wait is for, to be the last of its
  * stack's numbers; valid until the next slot.  Or LOCKS_FULL: a wait for it is

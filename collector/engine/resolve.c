@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/bpf/wait_futex.h"
 #include "collector/engine/code.h"
 #include "collector/engine/engine.h"
 #include "collector/engine/second.h"
@@ -340,6 +341,9 @@ resolve_add_lock(struct engine *s, const struct sample_event *e,
 
 	if (s->locks == NULL || e->wait.address == 0 ||
 	    (stack.value == 0 && stack.samples == 0))
+		return;
+	if (!holder && e->wait.address == LATCH_ADDRESS &&
+	    !locks_may_be(s, refs, n_user))
 		return;
 	refs[n_user] = locks_number(s, e);
 	memcpy(&of, e, offsetof(struct sample_event, frames));

@@ -43,7 +43,6 @@ struct waiter {
 	char comm[EVENT_COMM];
 	char was[EVENT_COMM]; /* until behind the open slot's end; or "" */
 	bool met; /* born_ns is known */
-	bool latched; /* a signal has ended a wait of it */
 	struct resolve_owner owner;
 };
 
@@ -220,7 +219,7 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	part.wait.ended = wait->ends && b == wait->end_ns;
 	part.wait.queued_ns = span_overlap(a, b,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
-	if (x->latched && wait->reason == WAIT_POLL)
+	if (wait->reason == WAIT_POLL)
 		part.wait.address = LATCH_ADDRESS;
 	thread_slot_show(&x->slot, wait->reason, part.value -
 	    part.wait.queued_ns);
@@ -303,10 +302,6 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 static void
 waits_woken(struct engine *s, const struct sample_event *e, size_t size)
 {
-	struct waiter *x = *waiter_place(s->waits, e->wait.thread);
-
-	if (x != NULL && e->wait.address == LATCH_ADDRESS)
-		x->latched = true;
 	if (e->time_ns > (uint64_t)s->waits->slot.end_ns)
 		waits_hold(s, e, size);
 	else if (s->locks != NULL)

@@ -80,7 +80,7 @@ static const struct lock_name {
     {"parking_lot::condvar::Condvar::wait*", LOCK_CONDITION},
     /* Go: what its own runtime waits for; goroutines wait in no futex.
      * Its notes are for threads that wait for work, and so are the semaphores
-     * of the Java virtual machine. */
+     * of the Java virtual machine and of node's inspector. */
     {"runtime.lock2", LOCK_MUTEX},
     {"runtime.unlock2", LOCK_RELEASE},
     {"runtime.notesleep", LOCK_WORK},
@@ -88,6 +88,8 @@ static const struct lock_name {
     {"runtime.notetsleep_internal", LOCK_WORK},
     {"PosixSemaphore::wait()", LOCK_WORK},
     {"PosixSemaphore::timedwait*", LOCK_WORK},
+    {"node::inspector::(anonymous namespace)::StartIoThreadMain*",
+        LOCK_WORK},
 };
 
 /* Without the underscores of the library's own use, where the row has none. */
@@ -118,6 +120,16 @@ locks_kind_of(const char *function)
 		if (lock_is(function, lock_names[i].name))
 			return lock_names[i].kind;
 	return LOCK_NONE;
+}
+
+bool
+locks_is_database(const char *function)
+{
+	for (size_t i = 0; i < sizeof(lock_names) / sizeof(lock_names[0]); i++)
+		if (lock_names[i].kind == LOCK_DATABASE &&
+		    lock_is(function, lock_names[i].name))
+			return true;
+	return false;
 }
 
 bool

@@ -21,6 +21,7 @@ enum lock_kind {
 
 /* By a function's name as symbols have it: with a version or without. */
 enum lock_kind locks_kind_of(const char *function);
+bool locks_is_database(const char *function); /* for each event: faster */
 
 /* Is it of a reader/writer lock of POSIX?  glibc's futex is not its first
  * word. */

@@ -306,8 +306,8 @@ profile_page_check_locks(struct profile_page *page)
 		e = store_query_profile_largest(page->store, &q, &one, &p);
 	if (e == NULL && p->nodes[0].total > 0)
 		page->why = "offcpu has waits of the reason lock that are not "
-		    "told here: shorter than the threshold, for locks of "
-		    "files, or for one of a database until a time limit";
+		    "told here: shorter than the threshold, or for locks "
+		    "of files";
 	profile_free(p);
 	selector_free(waits);
 	return e;
