@@ -33,6 +33,12 @@ function marks({ browser, base }) {
       const chart = page.locator('.chart .u-over').first();
       const box = await chart.boundingBox();
       const said = () => page.locator('.legend-mark').first().textContent();
+      const drawn = (...of) => page.evaluate(([span, data]) =>
+        JSON.stringify(MemLens.chart.drawn({ span }, data)), of);
+      equal(await drawn([0, 20], [[0, 10], [1, 2]]), '[[0,10,20],[1,2,2]]',
+        'the newest step, to its end');
+      equal(await drawn([0, 15], [[0, 10], [1, null]]),
+        '[[0,10,15],[1,null,null]]', 'what is not known');
       await chart.scrollIntoViewIfNeeded();
       await chart.hover({ position: { x: box.width * (0.5 - 60 / 900),
         y: 20 } });

@@ -46,9 +46,20 @@
     });
   }
 
+  /* A value is of a step from its time on: that of the newest step goes on
+   * until the step's end, no further than the range. */
+  function closed({ span }, [times, ...rows]) {
+    const n = times.length, step = n > 1 ? times[1] - times[0] : Infinity;
+    const end = n ? Math.min(times[n - 1] + step, span ? span[1] : 0) : 0;
+    return n && end > times[n - 1]
+      ? [[...times, end], ...rows.map((r) => [...r, r[n - 1]])]
+      : [times, ...rows];
+  }
+
   /* What is drawn of values: of a stack each line with all that lies below
    * it, so that later ones cover earlier ones.  Pure. */
-  function drawn({ stacked, series }, [times, ...rows]) {
+  function drawn(chart, data) {
+    const { stacked, series } = chart, [times, ...rows] = closed(chart, data);
     if (!stacked)
       return [times, ...rows];
     const below = times.map(() => null);
@@ -108,6 +119,7 @@
   function showValues(chart, idx) {
     const [times, ...rows] = chart.data;
     const n = times.length - 1;
+    idx = idx === null ? null : Math.min(idx, n); /* the newest goes on */
     chart.series.forEach((s, k) => {
       const row = rows[k] || [];
       const v = idx === null ? ns.series.last({ v: row }) : row[idx];
