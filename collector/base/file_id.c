@@ -52,9 +52,9 @@ file_id_may_be(const struct file_id *id, const struct stat *st)
 }
 
 bool
-file_id_is(struct file_id *id, int fd, const struct stat *st)
+file_id_has_bytes(struct file_id *id, int fd, const struct stat *st)
 {
-	if (!file_id_may_be(id, st))
+	if (id->size != (uint64_t)st->st_size)
 		return false;
 	if (id->ctime_ns == file_id_time(&st->st_ctim))
 		return true;
@@ -62,6 +62,12 @@ file_id_is(struct file_id *id, int fd, const struct stat *st)
 		return false;
 	id->ctime_ns = file_id_time(&st->st_ctim);
 	return true;
+}
+
+bool
+file_id_is(struct file_id *id, int fd, const struct stat *st)
+{
+	return file_id_may_be(id, st) && file_id_has_bytes(id, fd, st);
 }
 
 void

@@ -24,6 +24,10 @@ void file_id_set(struct file_id *id, int fd, const struct stat *st);
 
 bool file_id_is(struct file_id *id, int fd, const struct stat *st);
 
+/* Whatever its time and place: the same bytes, as far as its size, the time of
+ * its last change and its ends say. */
+bool file_id_has_bytes(struct file_id *id, int fd, const struct stat *st);
+
 /* Where no file is at hand: its place, size and time are the same. */
 bool file_id_may_be(const struct file_id *id, const struct stat *st);
 

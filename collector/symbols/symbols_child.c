@@ -6,9 +6,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/base/blocks.h"
+#include "collector/base/file_id.h"
 #include "collector/elf/elf.h"
 #include "collector/symbols/inlines.h"
 #include "collector/symbols/perfmap.h"
@@ -20,7 +23,8 @@
 /* An open file and what was read of it. */
 struct source_file {
 	int fd;
-	uint64_t blocks; /* base/blocks.h */
+	struct file_id id; /* as it was opened */
+	uint64_t blocks;   /* base/blocks.h */
 	struct elf *elf;
 	struct perfmap *map; /* instead of elf: what a JIT wrote */
 	struct inlines *inlines;
@@ -50,11 +54,32 @@ child_read(void *arg, uint64_t at, void *p, size_t n)
 	return blocks_read(f->fd, f->blocks, at, p, n);
 }
 
+/* By the call that the sandbox allows, which takes no path. */
+static bool
+source_stat(int fd, struct stat *st)
+{
+	return syscall(SYS_fstat, fd, st) == 0;
+}
+
+/* What was written over since it was opened has names at other places: those of
+ * the code that runs are gone. */
+static bool
+source_is_same(struct source_file *f)
+{
+	struct stat st;
+
+	return f->elf == NULL || (source_stat(f->fd, &st) &&
+	    file_id_has_bytes(&f->id, f->fd, &st));
+}
+
 static enum elf_status
 source_open(struct source_file *f, int fd, uint64_t size)
 {
 	struct elf_input in = {.read = child_read, .arg = f, .size = size};
+	struct stat st;
 
+	if (source_stat(fd, &st))
+		file_id_set(&f->id, fd, &st);
 	f->fd = fd;
 	f->blocks = blocks_file();
 	f->size = size;
@@ -389,18 +414,16 @@ child_put_inlined(struct child *c, struct child_file *f, uint64_t offset,
 	return at;
 }
 
-static void
-child_resolve(struct child *c, const struct wire_request *q)
+/* Returns where the answers end. */
+static size_t
+child_put_answers(struct child *c, struct child_file *f,
+    const struct wire_request *q, size_t at)
 {
-	struct wire_reply r = {.type = q->type, .seq = q->seq,
-	    .file = q->file, .n = q->n};
-	struct child_file *f = c->files[q->file];
-	struct wire_answer a;
 	char name[WIRE_NAME_MAX + 1];
-	size_t at = sizeof(r), head, n;
+	struct wire_answer a;
+	size_t head, n;
 	uint32_t i;
 
-	memcpy(c->reply, &r, sizeof(r));
 	for (i = 0; i < q->n; i++) {
 		n = child_answer(f, q->offsets[i], &a, name);
 		head = at;
@@ -414,7 +437,22 @@ child_resolve(struct child *c, const struct wire_request *q)
 			at = child_put_inlined(c, f, q->offsets[i], &a, at);
 		memcpy(c->reply + head, &a, sizeof(a));
 	}
-	child_send(c, at);
+	return at;
+}
+
+static void
+child_resolve(struct child *c, const struct wire_request *q)
+{
+	struct wire_reply r = {.type = q->type, .seq = q->seq,
+	    .file = q->file, .n = q->n};
+	struct child_file *f = c->files[q->file];
+	size_t end;
+
+	memcpy(c->reply, &r, sizeof(r));
+	end = child_put_answers(c, f, q, sizeof(r));
+	if (f != NULL && !source_is_same(&f->program))
+		end = child_put_answers(c, NULL, q, sizeof(r));
+	child_send(c, end);
 }
 
 /* What reading debug information took does not stay when nobody asks. */

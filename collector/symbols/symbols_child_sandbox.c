@@ -30,6 +30,7 @@
 /* Everything that serving needs; anything else ends the child. */
 static const int allowed[] = {
     SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(pread64),
+    SCMP_SYS(fstat), /* of what it was given: is it still the same? */
     /* ppoll where there is no poll; and when a debugger was there */
     SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(restart_syscall),
     SCMP_SYS(close), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk),

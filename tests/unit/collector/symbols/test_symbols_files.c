@@ -2,9 +2,13 @@
  * Many files at once: all of them are asked for, though few may be on their
  * way to the child at a time.
  */
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,7 +76,6 @@ TEST(more_files_than_may_be_on_their_way)
 	CHECK_INT(next_descriptor(), before);
 }
 
-/* Those that still wait when all is forgotten do not stay open. */
 /* `cat other > program; touch -d ...`: names of the one were the other's. */
 TEST(a_file_that_was_written_over_is_another_one)
 {
@@ -99,6 +102,69 @@ TEST(a_file_that_was_written_over_is_another_one)
 	close(fd);
 }
 
+/* Where a function of this program is in its file. */
+static uint64_t
+own_offset(const void *function)
+{
+	unsigned long long low, high, offset, at = (uintptr_t)function;
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "%llx-%llx %*s %llx", &low, &high, &offset) ==
+		    3 && at >= low && at < high)
+			at += offset - low;
+	fclose(f);
+	return at;
+}
+
+/* A copy of this program. */
+static int
+own_copy(void)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = memfd_create("copy", MFD_CLOEXEC);
+	struct stat st;
+
+	CHECK(from >= 0 && fd >= 0 && fstat(from, &st) == 0);
+	while (sendfile(fd, from, NULL, (size_t)st.st_size) > 0)
+		;
+	close(from);
+	return fd;
+}
+
+/* `cat other > library` where code of the old one runs yet: what is there now
+ * has its names at other places, and pieces of them were told. */
+TEST(what_was_written_over_since_has_no_names)
+{
+	int fd = own_copy();
+	uint64_t first = own_offset((const void *)map_open);
+	uint64_t second = own_offset((const void *)next_descriptor);
+	struct symbols *s;
+	struct stat st;
+	uint32_t file, ref;
+	struct frame f;
+
+	CHECK_OK(symbols_new(&s, NULL, NULL));
+	file = symbols_file(s, fd, "library");
+	ref = symbols_user(s, file, first);
+	symbols_load(s, file, fd);
+	symbols_settle(s, 60 * NS_PER_S);
+	CHECK_STR(symbols_get(s, symbols_final(s, ref)).name, "map_open");
+	usleep(20000); /* the kernel's clock of files goes in steps */
+	CHECK(fstat(fd, &st) == 0);
+	CHECK(pwrite(fd, "other", 5, st.st_size - 5) == 5);
+	ref = symbols_user(s, file, second);
+	symbols_settle(s, 60 * NS_PER_S);
+	f = symbols_get(s, symbols_final(s, ref));
+	CHECK_INT(f.kind, FRAME_ADDRESS);
+	CHECK(strncmp(f.name, "library+0x", 10) == 0);
+	symbols_free(s);
+	close(fd);
+}
+
+/* Those that still wait when all is forgotten do not stay open. */
 TEST(forgotten_while_they_wait)
 {
 	int before = next_descriptor();
@@ -154,6 +220,7 @@ main(void)
 	log_init("test_symbols_files", LOG_L_ERR);
 	RUN(more_files_than_may_be_on_their_way);
 	RUN(a_file_that_was_written_over_is_another_one);
+	RUN(what_was_written_over_since_has_no_names);
 	RUN(forgotten_while_they_wait);
 	RUN(a_child_that_is_dead_takes_no_question);
 	return test_done();
