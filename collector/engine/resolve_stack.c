@@ -192,7 +192,25 @@ struct resolve_end {
 	bool strange; /* in what is no code, or led through it */
 	bool known;   /* else: in code of a mapping, */
 	int64_t seen_ns; /* which was known from then on */
+	bool replaced;   /* in place of another program's or library's, of
+	                  * which the rows may have been */
 };
+
+/* Has the code at an address taken another's place a moment before the sample,
+ * in the same program?  Walked by the rows of that one, a stack may end
+ * anywhere. */
+static bool
+resolve_is_replaced(struct engine *s, const struct sample_event *e,
+    const struct maps_process *p, uint64_t addr)
+{
+	int64_t at_ns = p != NULL ? maps_replaced(s->maps, p, addr,
+	    (int64_t)e->time_ns) : 0, exec_ns;
+
+	if (at_ns == 0 || s->watch == NULL)
+		return at_ns != 0;
+	exec_ns = process_watch_next_exec(s->watch, (int32_t)e->pid, at_ns);
+	return exec_ns == 0 || exec_ns > (int64_t)e->time_ns;
+}
 
 /*
  * Fills refs leaf first.  Code may be of nothing that is known, or perhaps of
@@ -235,6 +253,9 @@ resolve_user_frames(struct engine *s, const struct sample_event *e,
 			break;
 		refs[n++] = resolve_named(s, FRAME_MARK, "[unknown]");
 	}
+	if (by_tables && e->n_user > 0)
+		end->replaced = resolve_is_replaced(s, e, p, event_frame(e,
+		    e->n_user - 1u) - (e->n_user > 1));
 	return n;
 }
 
@@ -261,7 +282,8 @@ resolve_judge_walk(const struct engine *s, const struct sample_event *e,
 		    BROKEN_NO_TABLES;
 	if (e->error != BROKEN_NOT && e->error < BROKEN_REASONS)
 		return e->error;
-	return end->strange ? BROKEN_NO_MAPPING : BROKEN_NOT;
+	return end->strange ? BROKEN_NO_MAPPING :
+	    end->replaced ? BROKEN_NEW_CODE : BROKEN_NOT;
 }
 
 /* What is wrong with a stack of n user frames; those of our library that were

@@ -151,6 +151,11 @@ struct mapping *maps_then(struct maps *m, struct maps_process *p,
 bool maps_held(const struct maps *m, const struct maps_process *p,
     const struct mapping *map, uint64_t addr, int64_t time_ns);
 
+/* Where another file's code lay at the address until a moment before that one:
+ * since when it had, else 0.  Who goes by older lists may still go by it. */
+int64_t maps_replaced(const struct maps *m, const struct maps_process *p,
+    uint64_t addr, int64_t time_ns);
+
 /* The process's mappings have changed: read them anew at the next
  * opportunity, for whichever image of it is sampled next. */
 void maps_renew(struct process *of);

@@ -6,8 +6,10 @@
 
 #include "collector/maps/maps_private.h"
 #include "collector/maps/maps_told.h"
+#include "store/base/clock.h"
 
 #define THEN_MAX 64 /* files of a process that have gone again */
+#define MOMENT_NS (2 * NS_PER_S) /* before a sample */
 
 static struct mapping *
 then_find(const struct maps_list *l, const struct maps_change *c)
@@ -108,4 +110,21 @@ maps_held(const struct maps *m, const struct maps_process *p,
 		    map->seen_ns);
 	return addr < p->turns || addr >= p->turns_end ||
 	    !maps_changes_miss(&m->changes, p->pid, known_ns, time_ns);
+}
+
+int64_t
+maps_replaced(const struct maps *m, const struct maps_process *p,
+    uint64_t addr, int64_t time_ns)
+{
+	bool later;
+	const struct maps_change *before, *now = maps_changes_at(&m->changes,
+	    p->pid, addr, time_ns, &later);
+
+	if (now == NULL || time_ns - now->time_ns > MOMENT_NS)
+		return 0;
+	before = maps_changes_at(&m->changes, p->pid, addr, now->time_ns - 1,
+	    &later);
+	return before == NULL || (before->ino == now->ino &&
+	    before->dev == now->dev && before->start - before->offset ==
+	    now->start - now->offset) ? 0 : before->time_ns;
 }

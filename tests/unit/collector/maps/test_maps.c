@@ -560,6 +560,12 @@ TEST(the_place_of_another)
 	map = maps_find(m, p, 0x500000, 105 * S);
 	CHECK(map != NULL && maps_held(m, p, map, 0x500000, 25 * S));
 	CHECK(map != NULL && !maps_held(m, p, map, 0x500000, 15 * S));
+	/* Whose rows may a walk have gone by?  Not for long the other's. */
+	CHECK_INT(maps_replaced(m, p, 0x500000, 11 * S), 0);
+	CHECK_INT(maps_replaced(m, p, 0x500000, 21 * S), 10 * S);
+	CHECK_INT(maps_replaced(m, p, 0x700000, 21 * S), 0);
+	CHECK_INT(maps_replaced(m, p, 0x500000, 25 * S), 0);
+	CHECK_INT(maps_replaced(m, p, 0x500000, 31 * S), 0);
 	maps_free(m);
 	processes_free(table);
 	remove_maps(dir, 42);
