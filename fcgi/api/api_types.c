@@ -63,8 +63,8 @@ types_take(void *arg, enum series_kind kind, const char *name,
 }
 
 /* Which stacks wait for work: by a matcher of their labels; and where another
- * one of them matches, by one of frames, unless yet another of these does: what
- * idle=hide hides. */
+ * one of them matches, by one of frames, if none is in doubt; neither where yet
+ * another of these matches: what idle=hide hides. */
 static void
 types_put_idle(struct writer *w, const struct type *t)
 {
@@ -79,6 +79,7 @@ types_put_idle(struct writer *w, const struct type *t)
 	writer_key_str(w, "labels", labels);
 	writer_key_str(w, "others", others);
 	writer_key_str(w, "frames", t->idle_frames);
+	writer_key_str(w, "doubt", t->doubt_frames);
 	writer_key_str(w, "unless", t->busy_frames);
 	writer_close(w, '}');
 }

@@ -5,6 +5,7 @@
 
 #include "fcgi/format/pprof/pprof.h"
 #include "fcgi/query/places.h"
+#include "fcgi/query/profile_page.h"
 #include "store/base/err.h"
 #include "store/store.h"
 
@@ -39,6 +40,8 @@ pprof_page_ask(struct buf *out, struct store *s,
 
 	sets.split = "";
 	e = store_query_profile(s, &sets, &p);
+	if (e == NULL)
+		profile_page_type(p, q->selector);
 	if (e == NULL)
 		e = pprof_page_put(out, s, p,
 		    selector_equals(q->selector, "service"), type, true);

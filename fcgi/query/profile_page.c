@@ -70,10 +70,9 @@ profile_page_select(struct profile_page *page, const struct request *rq)
 	    (e = request_choice(rq, "idle", shown, 0, &hide)) != NULL)
 		return e;
 	t = types_find(selector_name(page->selector));
-	if (hide == 0 || t == NULL || t->idle_reasons == NULL)
-		return NULL;
-	page->idle = t;
-	return selector_exclude(page->selector, "reason", t->idle_reasons);
+	if (hide == 1 && t != NULL && t->idle_reasons != NULL)
+		page->idle = t;
+	return NULL;
 }
 
 static const struct err *
@@ -306,8 +305,8 @@ profile_page_check_locks(struct profile_page *page)
 		e = store_query_profile_largest(page->store, &q, &one, &p);
 	if (e == NULL && p->nodes[0].total > 0)
 		page->why = "offcpu has waits of the reason lock that are not "
-		    "told here: shorter than the threshold, or for locks "
-		    "of files";
+		    "told here: shorter than the threshold, for locks of "
+		    "files, or in functions that are not known as a lock's";
 	profile_free(p);
 	selector_free(waits);
 	return e;
@@ -400,14 +399,10 @@ profile_page_ask_threshold(struct profile_page *page)
 	    page->until_ns, &page->threshold.series, &page->threshold.n);
 }
 
-/* Asks for the profile, of which a part may do, and why there may be
- * none. */
-/* Unit and kind are those of the type where nobody has any data. */
-static void
-profile_page_type(struct profile_page *page)
+void
+profile_page_type(struct profile *p, const struct selector *of)
 {
-	struct profile *p = page->profile;
-	const struct type *t = types_find(selector_name(page->selector));
+	const struct type *t = types_find(selector_name(of));
 
 	if (t == NULL || p->kind != 0)
 		return;
@@ -462,6 +457,8 @@ profile_page_take(const struct profile_page *page,
 	    : store_query_profile(page->store, q, out);
 }
 
+/* Asks for the profile, of which a part may do, and why there may be
+ * none. */
 static const struct err *
 profile_page_query(struct profile_page *page,
     const struct profile_limit *limit)
@@ -478,7 +475,7 @@ profile_page_query(struct profile_page *page,
 	    &page->profile);
 	if (e != NULL)
 		return e;
-	profile_page_type(page);
+	profile_page_type(page->profile, page->selector);
 	if ((e = profile_page_look_back(page)) != NULL)
 		return e;
 	if ((e = profile_page_ask_lost(page)) != NULL ||

@@ -99,6 +99,9 @@ void profile_page_put(struct writer *w, const struct profile_page *page);
 /* Who measures it: of a sum, its first part; from whose records it is made, or
  * NULL; and is it taken from a threshold on? */
 const char *profile_page_source(const struct profile_page *page);
+
+/* Where nobody has any data, unit and kind are those of the type. */
+void profile_page_type(struct profile *p, const struct selector *of);
 const char *profile_page_records(const struct profile_page *page);
 bool profile_page_has_threshold(const struct profile_page *page);
 

@@ -220,22 +220,6 @@ selector_parse(const char *text, struct selector **out)
 	return e;
 }
 
-const struct err *
-selector_exclude(struct selector *s, const char *label, const char *expression)
-{
-	struct matcher *m = &s->matchers[s->n];
-
-	if (s->n == SELECTOR_MATCHERS)
-		return err_field(ERR_REQUEST, 400, "query",
-		    "too many matchers beside the one of %s", label);
-	*m = (struct matcher){.op = MATCH_NRE};
-	s->n++; /* from here on selector_free() frees it */
-	m->label = strdup(label);
-	m->value = strdup(expression);
-	return m->label == NULL || m->value == NULL ? err_nomem() :
-	    pattern_new(&m->pattern, "query", expression, PATTERN_WHOLE);
-}
-
 void
 selector_free(struct selector *s)
 {

@@ -116,9 +116,6 @@ struct selector;
  * expression that in the expression. */
 const struct err *selector_parse(const char *text, struct selector **out);
 void selector_free(struct selector *s);
-/* Demands besides that a label does not match.  Errors: those of parsing. */
-const struct err *selector_exclude(struct selector *s, const char *label,
-    const char *expression);
 /* The metric or profile name, or "" when the selector has none. */
 const char *selector_name(const struct selector *s);
 /* Does a series match?  Matchers on labels that only stacks carry (see

@@ -20,17 +20,22 @@
 /*
  * Who waits for work: in a call that waits for any of several, in a sleep, in
  * accept(), for signals, and in a wait for a condition that gives up after a
- * time; the last not where a statement is under way, which so waits for the
- * locks of rows and tables: those of MariaDB and MySQL; nor where there is a
- * mark, since one may be.  Who runs, or wants a CPU, waits for no work.
+ * time; the last not where there is a mark, since anything may be behind it.
+ * None of it where a statement is under way, which so waits for the locks of
+ * rows and tables, for a client that takes its result, for a replica: those of
+ * MariaDB and MySQL, and of PostgreSQL.  Who runs, or wants a CPU, waits for no
+ * work.
  */
 #define IDLE                                                                   \
 	.idle_reasons = "poll|timer",                                          \
 	.idle_other_reasons = "condition|network|other",                       \
 	.idle_frames = "^(accept4?$|inet_csk_accept|do_sigtimedwait|"          \
 	               "pthread_cond_(timed|clock)wait)",                      \
+	.doubt_frames = "^[[]",                                                \
 	.busy_frames = "^(dispatch_command|mysql_execute_command|"             \
-	               "Rows_log_event::|[[])"
+	               "Rows_log_event::|exec_simple_query$|PortalRun$|"       \
+	               "CommitTransaction(Command)?$|secure_write$|"           \
+	               "ParallelQueryMain$)"
 
 static const char *const wall_parts[] = {"offcpu", "cpu", NULL};
 

@@ -71,11 +71,12 @@ struct type {
 	 * has pushed is their sum, where the first of them is there. */
 	const char *const *parts;
 	/* NULL, or which stacks wait for work, as regular expressions: for
-	 * what they wait, whatever they are; and of those that wait for
-	 * something else, with one of these frames and none of somebody who
-	 * is at work. */
+	 * what they wait, and of those that wait for something else, with one
+	 * of these frames and none that may hide what it is; neither with one
+	 * of somebody who is at work. */
 	const char *idle_reasons;
-	const char *idle_other_reasons, *idle_frames, *busy_frames;
+	const char *idle_other_reasons, *idle_frames, *doubt_frames;
+	const char *busy_frames;
 };
 
 extern const struct type types[];

@@ -370,6 +370,28 @@ fill_idle(struct batch *b, uint64_t slot)
 		    waits[i].reason, waits[i].stack), waits[i].ns);
 }
 
+/* Backends wait 4 s for statements, and within some 1 s for a replica, as long
+ * for a client that takes no result. */
+static void
+fill_idle_statements(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "pg"};
+	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
+	    &service, 1};
+	uint32_t off = batch_series(b, &d);
+
+	batch_observe(b, off, slot, 1);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
+	    "main;PostgresMain;pq_getbyte;poll"), 4 * NS_PER_S);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
+	    "[below threshold]"), NS_PER_S / 2);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
+	    "main;PostgresMain;CommitTransaction;SyncRepWaitForLSN;poll"),
+	    NS_PER_S);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
+	    "main;PostgresMain;secure_write;poll"), NS_PER_S);
+}
+
 /* Nobody of "mix" was seen to hold a lock, and somebody of "held" was.  Lost
  * was, by tens of slots from the newest on: nothing; what of locks of "mix" had
  * no room; records of who held one; records of waits; another source's. */
@@ -572,8 +594,10 @@ main(int argc, char **argv)
 			fill_instances(b, slot);
 			if (waits != NULL)
 				fill_waits(b, slot, slot >= last - slots / 2);
-			if (waits != NULL && strcmp(waits, "idle") == 0)
+			if (waits != NULL && strcmp(waits, "idle") == 0) {
 				fill_idle(b, slot);
+				fill_idle_statements(b, slot);
+			}
 			if (waits != NULL && strcmp(waits, "lost") == 0)
 				fill_holders(b, slot, last - slot);
 			if (waits != NULL && strcmp(waits, "restart") == 0 &&

@@ -15,11 +15,14 @@
 #include "store/model/types.h"
 #include "store/store.h"
 
-/* Of stacks that wait for such reasons, frames of who is idle, or is not. */
-enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_IDLE = 4, FILTER_BUSY = 8,
-	FILTER_REASON = 16 };
+/* Of stacks that wait for work by their reason, or perhaps by such frames, and
+ * of who is at work, or may be. */
+enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_FRAMES = 4,
+	FILTER_DOUBT = 8, FILTER_BUSY = 16, FILTER_REASONS = 32,
+	FILTER_OTHERS = 64 };
 
-#define FILTERS 5 /* by the bits above */
+#define FILTERS 7 /* by the bits above */
+#define OF_REASONS (FILTER_REASONS | FILTER_OTHERS)
 
 struct filter {
 	struct pattern *pattern[FILTERS]; /* NULL: not asked for */
@@ -54,15 +57,23 @@ filter_match(struct filter *f, const char *name, uint8_t *bits)
 /* Those that what stands at a depth may set: where reasons are, they are no
  * frames. */
 static uint8_t
-filter_bits(const struct filter *f, uint32_t depth)
+filter_bits(bool reasons, uint32_t depth)
 {
-	bool reasons = f->pattern[4] != NULL;
+	return reasons && depth == 1 ? OF_REASONS : (uint8_t)~OF_REASONS;
+}
 
-	return reasons && depth == 1 ? FILTER_REASON : (uint8_t)~FILTER_REASON;
+static bool
+filter_is_idle(uint8_t m)
+{
+	const uint8_t other = FILTER_FRAMES | FILTER_OTHERS;
+
+	return (m & FILTER_BUSY) == 0 && ((m & FILTER_REASONS) != 0 ||
+	    (m & (other | FILTER_DOUBT)) == other);
 }
 
 static const struct err *
-filter_nodes(struct filter *f, const struct profile *p, bool *taken)
+filter_nodes(struct filter *f, const struct profile *p, bool reasons,
+    bool *taken)
 {
 	uint8_t *path = malloc(p->n_nodes); /* what matches on the way there */
 	const struct err *e = path == NULL ? err_nomem() : NULL;
@@ -72,13 +83,12 @@ filter_nodes(struct filter *f, const struct profile *p, bool *taken)
 
 		if (i > 0) {
 			e = filter_match(f, p->nodes[i].name, &m);
-			m &= filter_bits(f, p->nodes[i].depth);
+			m &= filter_bits(reasons, p->nodes[i].depth);
 			m |= path[p->nodes[i].parent];
 		}
 		path[i] = m;
 		taken[i] = (f->pattern[0] == NULL || (m & FILTER_FOCUS)) &&
-		    !(m & FILTER_IGNORE) && (m & (FILTER_IDLE | FILTER_BUSY |
-		    FILTER_REASON)) != (FILTER_IDLE | FILTER_REASON);
+		    !(m & FILTER_IGNORE) && !filter_is_idle(m);
 	}
 	free(path);
 	return e;
@@ -93,11 +103,12 @@ flame_is_filtered(const struct flame_options *o)
 const struct err *
 flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
 {
-	static const char *const fields[] = {"focus", "ignore", "idle", "idle",
-	    "idle"};
+	static const char *const fields[FILTERS] = {"focus", "ignore", "idle",
+	    "idle", "idle", "idle", "idle"};
 	const struct type none = {.name = NULL}, *t = o->idle ? o->idle : &none;
-	const char *const texts[] = {o->focus, o->ignore, t->idle_frames,
-	    t->busy_frames, t->idle_other_reasons};
+	const char *const texts[FILTERS] = {o->focus, o->ignore, t->idle_frames,
+	    t->doubt_frames, t->busy_frames, t->idle_reasons,
+	    t->idle_other_reasons};
 	struct filter f = {0};
 	const struct err *e = NULL;
 
@@ -107,11 +118,11 @@ flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
 	for (int i = 0; i < FILTERS && e == NULL; i++)
 		if (texts[i] != NULL)
 			e = pattern_new(&f.pattern[i], fields[i], texts[i],
-			    1 << i == FILTER_REASON ? PATTERN_WHOLE : 0);
+			    1 << i & OF_REASONS ? PATTERN_WHOLE : 0);
 	if (e == NULL && (*out = malloc(p->n_nodes)) == NULL)
 		e = err_nomem();
 	if (e == NULL)
-		e = filter_nodes(&f, p, *out);
+		e = filter_nodes(&f, p, o->idle != NULL, *out);
 	if (e != NULL) {
 		free(*out);
 		*out = NULL;
