@@ -62,6 +62,11 @@ const struct err *coverage_calibrate(struct profile *p, int128 cpu_ns);
 #define COVERAGE_UNSEEN "no process of these had the library that the daemon " \
 	"watches, which memlens run loads, nor gave a heap profile of its own"
 
+/* And why what the library has seen is a zero, which need not be all. */
+#define COVERAGE_NONE_SAMPLED "no allocation that was sampled is of this; " \
+	"the library does not see those of an allocator that is part of " \
+	"the program"
+
 /* Of a service, or an instance of one: who has our library (memlens run).  What
  * the others ask their allocator for nobody sees. */
 struct coverage_library {
