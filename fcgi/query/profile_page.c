@@ -205,7 +205,8 @@ profile_page_explain_seen(struct profile_page *page)
 
 	page->state = none ? "zero" : "data";
 	page->incomplete = why != NULL;
-	if (!page->incomplete && none && page->library.ours)
+	if (!page->incomplete && none && page->library.ours &&
+	    page->why[0] == '\0')
 		page->why = COVERAGE_NONE_SAMPLED;
 	if (!page->incomplete)
 		return;
