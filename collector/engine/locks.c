@@ -262,25 +262,37 @@ lock_ask(struct engine *s, struct lock *k, const struct sample_event *e)
 }
 
 static bool
-lock_may_be_in(const struct engine *s, uint32_t ref)
+lock_is_database(const struct engine *s, uint32_t ref)
 {
-	struct frame f;
+	struct frame f = lock_frame(s, ref);
 
-	if (!symbols_is_settled(s->symbols, ref))
-		return true;
-	f = lock_frame(s, ref);
 	return f.kind == FRAME_NATIVE && locks_is_database(f.name);
+}
+
+/* Of the frames next to the leaf; `unnamed`: of those that have no name yet. */
+static bool
+locks_have_database(const struct engine *s, const uint32_t *refs, size_t n,
+    bool unnamed)
+{
+	size_t i;
+
+	for (i = 0; i < n && i < LOOK_FRAMES; i++)
+		if (symbols_is_settled(s->symbols, refs[n - 1 - i]) ?
+		    lock_is_database(s, refs[n - 1 - i]) : unnamed)
+			return true;
+	return false;
 }
 
 bool
 locks_may_be(const struct engine *s, const uint32_t *refs, size_t n)
 {
-	size_t i;
+	return locks_have_database(s, refs, n, true);
+}
 
-	for (i = 0; i < n && i < LOOK_FRAMES; i++)
-		if (lock_may_be_in(s, refs[n - 1 - i]))
-			return true;
-	return false;
+bool
+locks_are_database(const struct engine *s, const uint32_t *refs, size_t n)
+{
+	return locks_have_database(s, refs, n, false);
 }
 
 uint32_t
@@ -318,12 +330,18 @@ struct lock_look {
 	bool waits_with_bits; /* for a condition: its C library does */
 };
 
+static bool
+kind_is_condition(enum lock_kind kind)
+{
+	return kind == LOCK_CONDITION || kind == LOCK_TIMED;
+}
+
 /* A database's lock is no other lock that it takes on the way. */
 static bool
-lock_may_be(enum lock_kind kind, enum lock_kind before)
+lock_is_meant(enum lock_kind kind, enum lock_kind before)
 {
 	return kind != LOCK_NONE && (kind != LOCK_DATABASE ||
-	    before == LOCK_NONE || before == LOCK_CONDITION);
+	    before == LOCK_NONE || kind_is_condition(before));
 }
 
 /* The C library of GNU since 2.34, which has its name since then. */
@@ -338,7 +356,7 @@ lock_waits_with_bits(const struct frame *f)
 static enum lock_kind
 lock_outer(enum lock_kind kind, enum lock_kind before)
 {
-	return kind == LOCK_CONDITION && before == LOCK_MUTEX ? before : kind;
+	return kind_is_condition(kind) && before == LOCK_MUTEX ? before : kind;
 }
 
 /* The outermost function of the table near the leaf. */
@@ -354,7 +372,7 @@ lock_look(struct engine *s, const struct aggregate_stack *stack)
 
 		kind = f.kind == FRAME_NATIVE ? locks_kind_of(f.name) :
 		    LOCK_NONE;
-		if (!lock_may_be(kind, look.kind))
+		if (!lock_is_meant(kind, look.kind))
 			continue;
 		look.kind = lock_outer(kind, look.kind);
 		look.n = i;
@@ -376,7 +394,7 @@ lock_shift(const struct lock *k, const struct lock_look *look)
 	uint8_t second = (k->address & 7) != 0 ? 4 : 0;
 
 	return look->glibc_rwlock ? 8 + second :
-	    look->glibc_condition && k->kind == LOCK_CONDITION ?
+	    look->glibc_condition && kind_is_condition(k->kind) ?
 	    40 + second : 0;
 }
 
@@ -443,7 +461,7 @@ lock_kind(const struct locks *l, const struct aggregate_stack *stack,
 {
 	uint32_t i = stack->frames[stack->n - 1];
 
-	if (look->kind == LOCK_CONDITION && look->waits_with_bits &&
+	if (kind_is_condition(look->kind) && look->waits_with_bits &&
 	    i != LOCKS_FULL && l->locks[i].operation_waits)
 		return LOCK_MUTEX;
 	return look->kind;
@@ -458,10 +476,12 @@ locks_judge(struct engine *s, const struct aggregate_stack *stack)
 	struct lock *k;
 
 	if (i == LOCKS_FULL ||
-	    (!kind_is_lock(kind) && kind != LOCK_CONDITION))
+	    (!kind_is_lock(kind) && !kind_is_condition(kind)))
 		return;
 	k = &s->locks->locks[i];
-	k->kind = (uint8_t)kind;
+	/* One that some wait for without a time limit is not for work alone. */
+	if (kind != LOCK_TIMED || k->kind != LOCK_CONDITION)
+		k->kind = (uint8_t)kind;
 	k->shift = lock_shift(k, &look);
 	if (k->number == 0)
 		lock_give_number(s, k, stack, look.n);
@@ -471,7 +491,7 @@ static const char *
 lock_class(uint8_t kind)
 {
 	return kind == LOCK_MUTEX ? "mutex" :
-	    kind == LOCK_CONDITION ? "condition" :
+	    kind_is_condition(kind) ? "condition" :
 	    kind == LOCK_SEMAPHORE ? "semaphore" :
 	    kind == LOCK_DATABASE ? "database" : "rwlock";
 }
@@ -515,10 +535,11 @@ lock_put_leaf(struct engine *s, const struct lock *k, char *leaf)
 }
 
 /* What a process waits for with its latch is known by who sets it alone. */
-static uint8_t
+static const char *
 lock_held(const struct lock *k)
 {
-	return k->address == LATCH_ADDRESS ? LOCK_DATABASE : k->kind;
+	return k->address == LATCH_ADDRESS ? lock_class(LOCK_DATABASE) :
+	    k->kind == LOCK_TIMED ? "timed condition" : lock_class(k->kind);
 }
 
 static bool
@@ -548,7 +569,7 @@ locks_tell(struct engine *s, const struct aggregate_stack *stack,
 		return false;
 	if (holder && look.kind != LOCK_RELEASE)
 		out->n = stack->n - 1;
-	out->reason = holder ? lock_class(lock_held(k)) : lock_reason(kind);
+	out->reason = holder ? lock_held(k) : lock_reason(kind);
 	lock_put_leaf(s, k, out->leaf);
 	return true;
 }

@@ -11,7 +11,8 @@
  *	                                        mutex accounts
  *
  * A condition is no lock, but who signals it is what others wait for: that is
- * in the last one, too.
+ * in the last one, too.  Those who wait for it with a time limit alone may wait
+ * for work.
  *
  * The leaf is the lock's identity, by the address of its futex: a symbol of
  * data where it has one, else a number in its process with the function that
@@ -54,6 +55,9 @@ uint8_t locks_type(const struct locks *l, enum lock_series series);
 /* May a wait for a latch with these user frames be one for a lock?  Not where
  * each function that could say so has another name. */
 bool locks_may_be(const struct engine *s, const uint32_t *refs, size_t n);
+/* Is it one, by the names that are known by now? */
+bool locks_are_database(const struct engine *s, const uint32_t *refs,
+    size_t n);
 
 /* The number of the lock that an event's wait is for, to be the last of its
  * stack's numbers; valid until the next slot.  Or LOCKS_FULL: a wait for it is
@@ -64,7 +68,7 @@ uint32_t locks_number(struct engine *s, const struct sample_event *e);
 struct locks_told {
 	const char *reason; /* "mutex", "reader", "writer", "semaphore",
 	                     * "database"; of holders "rwlock" for two of
-	                     * them, and "condition" */
+	                     * them, and "condition" or "timed condition" */
 	uint32_t n;         /* frames of it that are shown */
 	char leaf[LOCK_LEAF_MAX];
 };

@@ -21,6 +21,7 @@
 #define BUCKETS 4096
 #define STACKS_BYTES (8u << 20) /* of waits that go on, all together */
 #define DRIFT_NS (5 * NS_PER_MS)
+#define LATCH_GAP_NS (10 * (uint64_t)NS_PER_MS) /* a look for deadlocks */
 #define HEAD offsetof(struct sample_event, frames)
 
 struct waiter {
@@ -33,6 +34,11 @@ struct waiter {
 	/* The wait that began at since_ns is told up to the slot's end, by the
 	 * sweep: events that come behind it say no more of it. */
 	uint64_t since_ns;
+	uint64_t part_of_ns; /* when the wait began of which a part was told */
+	/* Waits for a database's lock that nobody has ended, one right after
+	 * the other: all of them, and when the last one did. */
+	uint64_t latched_ns, latched_end_ns;
+	uint64_t woken_ns;   /* when somebody did */
 	uint64_t number;
 	uint64_t born_ns; /* not told yet; or 0 */
 	uint32_t pid, tid, exec_id;
@@ -221,6 +227,7 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
 	if (wait->reason == WAIT_POLL)
 		part.wait.address = LATCH_ADDRESS;
+	x->part_of_ns = wait->begin_ns;
 	thread_slot_show(&x->slot, wait->reason, part.value -
 	    part.wait.queued_ns);
 	thread_slot_show(&x->slot, WAIT_RUN_QUEUE, part.wait.queued_ns);
@@ -298,13 +305,44 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 		waits_hold(s, e, size);
 }
 
+/* For how long it has waited right before it waits again. */
+static uint64_t
+waiter_latched(const struct waiter *x, uint64_t again_ns)
+{
+	return again_ns >= x->latched_end_ns &&
+	    again_ns - x->latched_end_ns < LATCH_GAP_NS ? x->latched_ns : 0;
+}
+
+void
+waits_latched(struct engine *s, const struct sample_event *e)
+{
+	struct waiter *x = *waiter_place(s->waits, e->wait.thread);
+
+	if (x == NULL || !e->wait.ended || x->woken_ns > x->part_of_ns)
+		return;
+	x->latched_ns = waiter_latched(x, x->part_of_ns) + e->time_ns -
+	    x->part_of_ns;
+	x->latched_end_ns = e->time_ns;
+}
+
 /* Who ended a wait: in the slot in which that was. */
 static void
 waits_woken(struct engine *s, const struct sample_event *e, size_t size)
 {
-	if (e->time_ns > (uint64_t)s->waits->slot.end_ns)
+	static struct sample_event all;
+	struct waiter *x = *waiter_place(s->waits, e->wait.thread);
+
+	if (e->time_ns > (uint64_t)s->waits->slot.end_ns) {
 		waits_hold(s, e, size);
-	else if (s->locks != NULL)
+		return;
+	}
+	if (x != NULL && e->wait.address == LATCH_ADDRESS) {
+		memcpy(&all, e, size < sizeof(all) ? size : sizeof(all));
+		all.value += waiter_latched(x, e->time_ns - e->value);
+		x->woken_ns = e->time_ns;
+		e = &all;
+	}
+	if (s->locks != NULL)
 		resolve_event(s, e, size);
 }
 

@@ -56,6 +56,7 @@ reason_of_lock(const char *function, enum wait_state reason)
 	case LOCK_DATABASE:
 		return WAIT_LOCK;
 	case LOCK_CONDITION:
+	case LOCK_TIMED:
 	case LOCK_WORK:
 		return WAIT_CONDITION;
 	default:

@@ -14,6 +14,7 @@ enum lock_kind {
 	LOCK_SEMAPHORE,
 	LOCK_DATABASE,  /* of rows and tables: its own way to wait is below */
 	LOCK_CONDITION, /* none, but of the mutex that it takes again */
+	LOCK_TIMED,     /* that gives up after a time, as who waits for work */
 	LOCK_WORK,      /* none: threads of a runtime that have nothing to
 	                 * do, and nobody who had them wait */
 	LOCK_RELEASE    /* gives one back */

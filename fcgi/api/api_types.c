@@ -62,25 +62,33 @@ types_take(void *arg, enum series_kind kind, const char *name,
 		types_hold(h, made->kind, made->name, made->unit);
 }
 
-/* Which stacks wait for work: by a matcher of their labels; and where another
- * one of them matches, by one of frames, if none is in doubt; neither where yet
- * another of these matches: what idle=hide hides. */
+/* A matcher of stacks by what they wait for. */
+static void
+types_put_reasons(struct writer *w, const char *key, const char *reasons)
+{
+	char matcher[100];
+
+	snprintf(matcher, sizeof(matcher), "reason=~\"%s\"", reasons);
+	writer_key_str(w, key, matcher);
+}
+
+/* Which stacks wait for work: by a matcher of their labels; and, if the type
+ * goes by frames, where another one of them matches, by one of those, if none
+ * is in doubt; neither where yet another of these matches: what idle=hide
+ * hides. */
 static void
 types_put_idle(struct writer *w, const struct type *t)
 {
-	char labels[100], others[100];
-
 	if (t->idle_reasons == NULL)
 		return;
-	snprintf(labels, sizeof(labels), "reason=~\"%s\"", t->idle_reasons);
-	snprintf(others, sizeof(others), "reason=~\"%s\"",
-	    t->idle_other_reasons);
 	writer_key_open(w, "idle", '{');
-	writer_key_str(w, "labels", labels);
-	writer_key_str(w, "others", others);
-	writer_key_str(w, "frames", t->idle_frames);
-	writer_key_str(w, "doubt", t->doubt_frames);
-	writer_key_str(w, "unless", t->busy_frames);
+	types_put_reasons(w, "labels", t->idle_reasons);
+	if (t->idle_frames != NULL) {
+		types_put_reasons(w, "others", t->idle_other_reasons);
+		writer_key_str(w, "frames", t->idle_frames);
+		writer_key_str(w, "doubt", t->doubt_frames);
+		writer_key_str(w, "unless", t->busy_frames);
+	}
 	writer_close(w, '}');
 }
 

@@ -23,8 +23,9 @@
  * time; the last not where there is a mark, since anything may be behind it.
  * None of it where a statement is under way, which so waits for the locks of
  * rows and tables, for a client that takes its result, for a replica: those of
- * MariaDB and MySQL, and of PostgreSQL.  Who runs, or wants a CPU, waits for no
- * work.
+ * MariaDB and MySQL, and of PostgreSQL.  Nor in a call of a database that is in
+ * its program, which sleeps to slow a writer down (LevelDB, RocksDB) or until
+ * another has written (SQLite).  Who runs, or wants a CPU, waits for no work.
  */
 #define IDLE                                                                   \
 	.idle_reasons = "poll|timer",                                          \
@@ -35,7 +36,11 @@
 	.busy_frames = "^(dispatch_command|mysql_execute_command|"             \
 	               "Rows_log_event::|exec_simple_query$|PortalRun$|"       \
 	               "CommitTransaction(Command)?$|secure_write$|"           \
-	               "ParallelQueryMain$)"
+	               "ParallelQueryMain$|"                                   \
+	               "(leveldb|rocksdb)::DBImpl::|"                          \
+	               "rocksdb::PessimisticTransaction::|"                    \
+	               "sqlite3_(step|exec|reset|finalize|close(_v2)?|"        \
+	               "backup_step|wal_checkpoint(_v2)?|blob_open)$)"
 
 static const char *const wall_parts[] = {"offcpu", "cpu", NULL};
 
@@ -47,7 +52,7 @@ const struct type types[] = {
     {"lock", "Waiting for locks", "nanoseconds", FLOW, TAKEN, LOCKS},
     {"lock_waits", "Waits for locks", "count", FLOW, TAKEN, LOCKS},
     {"lock_holder", "Having others wait for locks", "nanoseconds", FLOW,
-        TAKEN, LOCKS},
+        TAKEN, LOCKS, .idle_reasons = "timed condition"},
     {"wall", "Wall time", "nanoseconds", FLOW, .source = TYPE_PROFILED,
         .group = "wall", .timed = true, .parts = wall_parts, IDLE},
     {"faults", "Memory touched anew", "bytes", FLOW, .source = TYPE_PROFILED,

@@ -61,7 +61,22 @@ check "in folded stacks" sh -c \
     "test \$(wc -l <'$T/body') = 2 && ! grep -q pq_getbyte '$T/body'"
 get GET "/api/v1/flamegraph.pprof?query=$(enc 'inuse_space{service="pg"}')&$when"
 check "no data has its type's unit" sh -c "gunzip -c '$T/body' | grep -aq bytes"
+get GET "/api/v1/flamegraph.json?query=$(enc 'offcpu{service="within"}')&$when&idle=hide"
+check "nor does a writer sleep for want of work, which its database slows down" js '
+    d.flamebearer.numTicks === 20 * 0.375e9 &&
+    d.flamebearer.names.includes("sqlite3_step") &&
+    !d.flamebearer.names.includes("sqlite3_sleep")'
+held=$(enc 'lock_holder{service="sql"}')
+get GET "/api/v1/flamegraph.json?query=$held&$when"
+check "who signals workers is told" js 'd.flamebearer.numTicks === 20 * 8e9'
+get GET "/api/v1/flamegraph.json?query=$held&$when&idle=hide"
+check "and hidden, that others are seen" js '
+    d.flamebearer.numTicks === 20 * 1e9 &&
+    d.flamebearer.names.includes("compacted") &&
+    !d.flamebearer.names.includes("submit")'
 get GET /api/v1/types
 check "what idle is" js '((t) => /dispatch_command/.test(t.idle.unless) &&
-    /timed/.test(t.idle.frames))(d.types.find((t) => t.name === "offcpu"))'
+    /timed/.test(t.idle.frames))(d.types.find((t) => t.name === "offcpu")) &&
+    JSON.stringify(d.types.find((t) => t.name === "lock_holder").idle) ===
+    "{\"labels\":\"reason=~\\\"timed condition\\\"\"}"'
 exit $bad

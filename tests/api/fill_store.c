@@ -30,7 +30,7 @@
  *	looked at, nothing seen; where WAITS is "lost", lock_holder, too, of
  *	which some was lost (fill_holders()); where it is "restart", for how
  *	long threads were watched (fill_watched()); where it is "idle", "sql",
- *	some of whose waits are for work (fill_idle())
+ *	some of whose waits are for work (fill_idle()), "pg", "within"
  *	with MEMORY in the environment: memory of "kept", which has our
  *	library in one of two instances, of "pulled" and of "unseen", of
  *	which some was lost (fill_memory())
@@ -392,6 +392,47 @@ fill_idle_statements(struct batch *b, uint64_t slot)
 	    "main;PostgresMain;secure_write;poll"), NS_PER_S);
 }
 
+/* Programs with a database in them sleep 1 s for the next thing to do, an
+ * eighth each because that slows them down, or waits for a lock. */
+static void
+fill_idle_calls(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "within"};
+	static const char *const calls[] = {
+	    "main;leveldb::DBImpl::Write(leveldb::WriteOptions const&);"
+	    "leveldb::DBImpl::MakeRoomForWrite(bool);clock_nanosleep",
+	    "main;rocksdb::DBImpl::DelayWrite(unsigned long);clock_nanosleep",
+	    "main;sqlite3_step;clock_nanosleep"};
+	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
+	    &service, 1};
+	uint32_t off = batch_series(b, &d);
+
+	batch_observe(b, off, slot, 1);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "timer",
+	    "main;sqlite3_sleep;clock_nanosleep"), NS_PER_S);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		batch_add_profile(b, off, slot, stack_of(b, "reason", "timer",
+		    calls[i]), NS_PER_S / 8);
+}
+
+/* Workers that wait for work with a time limit were signalled, and a writer
+ * without one. */
+static void
+fill_idle_signals(struct batch *b, uint64_t slot)
+{
+	static const struct label service = {"service", "sql"};
+	struct series_desc d = {SERIES_FLOW, "lock_holder", "nanoseconds", 1, 0,
+	    &service, 1};
+	uint32_t held = batch_series(b, &d);
+
+	batch_observe(b, held, slot, 1);
+	batch_add_profile(b, held, slot, stack_of(b, "reason",
+	    "timed condition", "main;submit;condition #1 (pool_wait)"),
+	    7 * NS_PER_S);
+	batch_add_profile(b, held, slot, stack_of(b, "reason", "condition",
+	    "main;compacted;condition #2 (write)"), NS_PER_S);
+}
+
 /* Nobody of "mix" was seen to hold a lock, and somebody of "held" was.  Lost
  * was, by tens of slots from the newest on: nothing; what of locks of "mix" had
  * no room; records of who held one; records of waits; another source's. */
@@ -597,6 +638,8 @@ main(int argc, char **argv)
 			if (waits != NULL && strcmp(waits, "idle") == 0) {
 				fill_idle(b, slot);
 				fill_idle_statements(b, slot);
+				fill_idle_calls(b, slot);
+				fill_idle_signals(b, slot);
 			}
 			if (waits != NULL && strcmp(waits, "lost") == 0)
 				fill_holders(b, slot, last - slot);

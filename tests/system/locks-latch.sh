@@ -1,6 +1,7 @@
 #!/bin/bash
 # A database's lock that nobody gives back before a time limit ends the wait:
-# it is a lock's all the same, also where no signal ever came.
+# it is a lock's all the same, also where no signal ever came.  Who gives one
+# back has had all of it waited for, also what time limits have cut.
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/waits.sh"
 out=$dir/out
@@ -29,13 +30,17 @@ if ! measure && ! measure && ! measure; then
 	echo "skip - events were lost, the machine is too busy"
 	exit 77
 fi
-want=$(sed -n 's/^ProcSleep;//p' "$dir/true")
+given=$(sed -n 's/^ProcLockWakeup;//p' "$dir/true")
+want=$(($(sed -n 's/^ProcSleep;//p' "$dir/true") + given))
 stack='reason=database[}].*;ProcSleep;database lock '
 n=$(of lock "$stack")
 expect "what no holder ends is a lock's" "$n of $want ns" \
 	"$n" -ge $((want * 97 / 100)) -a "$n" -le "$want"
 n=$(of lock_waits "$stack")
-expect "each wait is counted" "$n of 4" "$n" = 4
+expect "each wait is counted" "$n of 7" "$n" = 7
+n=$(of lock_holder 'reason=database[}].*;ProcLockWakeup;database lock ')
+expect "who ends the last has all of them" "$n of $given ns" \
+	"$n" -ge $((given * 97 / 100)) -a "$n" -le "$given"
 n=$(of lock 'serves')
 expect "polls for work are none" "$n ns" "$n" = 0
 n=$(of stack 'reason=lock[}].*;ProcSleep;')

@@ -41,10 +41,10 @@ expect "wakers are taken" "$(grep '^wakers' "$out")" \
 	"$(grep -c '^wakers 1' "$out")" = 1
 
 while IFS=';' read -r _ pool reason function leaf holder want calls; do
-	if [ "$reason" = condition ]; then
+	if [ "${reason#timed }" = condition ]; then
 		n=$(of lock "pool=$pool[,}]")
 		expect "a condition is no lock" "$n ns" "$n" = 0
-		held=$(of lock_holder "reason=condition[}].*;$holder;.*;condition condition ")
+		held=$(of lock_holder "reason=$reason[}].*;$holder;.*;$leaf ")
 		expect "who signals it is known" "$held of $want ns" \
 			"$held" -ge $((want - want / 10 - noise))
 		continue

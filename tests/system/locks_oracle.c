@@ -46,6 +46,8 @@ static pthread_mutex_t *heap_lock, inherits, robust;
 static sem_t slots;
 static pthread_mutex_t beside = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t aside = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t job = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t early = PTHREAD_COND_INITIALIZER;
 static int64_t end_ns;
@@ -178,6 +180,12 @@ WANT(awaits_turn,
     pthread_mutex_lock(&beside); pthread_cond_wait(&condition, &beside);
     pthread_mutex_unlock(&beside),)
 HOLD(signals_turn,, pthread_cond_broadcast(&condition))
+/* As a worker does for work. */
+WANT(awaits_job,
+    pthread_mutex_lock(&aside);
+    pthread_cond_timedwait(&job, &aside, &(struct timespec){1L << 40, 0});
+    pthread_mutex_unlock(&aside),)
+HOLD(signals_job,, pthread_cond_broadcast(&job))
 /* Who is woken waits on: for the mutex of the condition, twice in all. */
 WANT(wants_again,
     pthread_mutex_lock(&again); pthread_cond_wait(&early, &again);
@@ -209,7 +217,10 @@ static struct waiter waiters[] = {
         holds_table),
     WAITER("wsem", "semaphore", wants_slot, "semaphore slots", holds_slot),
     WAITER("wrow", "database", wants_row, "database lock", holds_row),
-    WAITER("wcond", "condition", awaits_turn, "-", signals_turn),
+    WAITER("wcond", "condition", awaits_turn, "condition condition",
+        signals_turn),
+    WAITER("wtimed", "timed condition", awaits_job, "condition job",
+        signals_job),
     WAITER("wwork", "work", awaits_work, "-", gives_work),
 };
 #define WAITERS (sizeof(waiters) / sizeof(waiters[0]))

@@ -21,6 +21,9 @@ TEST(functions_are_known_by_any_of_their_names)
 	    LOCK_SEMAPHORE);
 	CHECK_INT(locks_kind_of("pthread_cond_wait@@GLIBC_2.3.2"),
 	    LOCK_CONDITION);
+	CHECK_INT(locks_kind_of("___pthread_cond_timedwait64"), LOCK_TIMED);
+	CHECK_INT(locks_kind_of("pthread_cond_clockwait@@GLIBC_2.34"),
+	    LOCK_TIMED);
 	CHECK_INT(locks_kind_of("__pthread_mutex_clocklock_common"),
 	    LOCK_MUTEX);
 	CHECK_INT(locks_kind_of("__pthread_mutex_unlock_usercnt"),
