@@ -18,6 +18,7 @@
 struct listed {
 	struct openspan *o;
 	const struct selector *sel;
+	const struct type *made; /* that it asks for, or NULL */
 	unsigned kinds;
 	const struct reader_range *range; /* or NULL */
 	uint8_t *heads; /* 0: not asked yet; else LISTED_NO or _YES */
@@ -42,7 +43,7 @@ listed_head(struct listed *l, uint32_t head)
 		if (series_is_profile(kind))
 			d.name = type_name(kind, d.name, d.unit, buf);
 		match = (l->kinds >> kind & 1) != 0 &&
-		    reader_match_name(l->sel, made_type(l->sel), d);
+		    reader_match_name(l->sel, l->made, d);
 		l->heads[head] = match ? LISTED_YES : LISTED_NO;
 	}
 	return l->heads[head] == LISTED_YES;
@@ -108,8 +109,8 @@ reader_need_listed(struct store *s, const struct selector *sel,
 	const struct err *e = NULL;
 
 	for (uint32_t j = 0; j < s->n_journals && e == NULL; j++) {
-		struct listed l = {&s->journals[j]->span, sel, kinds, range,
-		    NULL};
+		struct listed l = {&s->journals[j]->span, sel, made_type(sel),
+		    kinds, range, NULL};
 
 		e = listed_of_journal(&l);
 	}

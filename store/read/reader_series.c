@@ -333,7 +333,8 @@ series_take(struct store *s, struct reader_file *f, uint32_t from,
 /* May series with this head match? */
 static const struct err *
 series_match_head(struct store *s, struct reader_file *f,
-    const struct selector *sel, uint32_t head, bool *match)
+    const struct selector *sel, const struct type *made, uint32_t head,
+    bool *match)
 {
 	enum series_kind kind = (enum series_kind)f->index.heads[head].kind;
 	uint32_t name = reader_head_string(s, f, head, 0);
@@ -347,7 +348,7 @@ series_match_head(struct store *s, struct reader_file *f,
 	d.unit = intern_str(&s->syms.strings, unit);
 	if (series_is_profile(kind))
 		d.name = type_name(kind, d.name, d.unit, buf);
-	*match = reader_match_name(sel, made_type(sel), d);
+	*match = reader_match_name(sel, made, d);
 	return NULL;
 }
 
@@ -363,6 +364,7 @@ static const struct err *
 series_want_heads(struct store *s, struct reader_file *f,
     const struct selector *sel, enum index_list list, struct series_heads *h)
 {
+	const struct type *made = made_type(sel);
 	const struct err *e = NULL;
 
 	*h = (struct series_heads){.wanted = calloc(f->index.n_heads + 1, 1),
@@ -376,7 +378,7 @@ series_want_heads(struct store *s, struct reader_file *f,
 
 		if (profile != (list == INDEX_PROFILES) || f->known.heads[i])
 			continue;
-		e = series_match_head(s, f, sel, i, &match);
+		e = series_match_head(s, f, sel, made, i, &match);
 		h->wanted[i] = match;
 		h->n += match;
 		h->all &= match;
