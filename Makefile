@@ -231,7 +231,8 @@ FORMAT := $(B)/libformat.a
 $(eval $(call program,$(B)/memlensd,$(DAEMON_SRC),$(LIB),$(DAEMON_LIBS)))
 $(eval $(call program,$(B)/memlens-scrape,$(SCRAPE_SRC) $(PULL_SRC) $(PUSH_SRC) \
 	$(SYMBOLIZE_SRC) $(ELF_SRC),$(FORMAT) $(LIB),$(SCRAPE_LIBS)))
-$(eval $(call program,$(B)/memlens-java,$(JAVA_SRC),$(LIB),$(STORE_LIBS)))
+$(eval $(call program,$(B)/memlens-java,$(JAVA_SRC) \
+	collector/base/readfile.c,$(LIB),$(STORE_LIBS)))
 $(eval $(call program,$(B)/memlens-fcgi,$(WORKER_SRC),$(FORMAT) $(LIB),\
 	$(WORKER_LIBS)))
 $(eval $(call program,$(B)/memlens-draw,$(DRAW_SRC) \

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,4 +59,20 @@ readfile_line(char **text)
 		*end++ = '\0';
 	*text = end;
 	return line;
+}
+
+int32_t
+readfile_inner_pid(const char *status)
+{
+	static const char key[] = "\nNSpid:";
+	const char *line = strstr(status, key), *end, *last = NULL;
+
+	if (line == NULL)
+		return 0;
+	line += sizeof(key) - 1;
+	end = line + strcspn(line, "\n");
+	for (; line < end; line++)
+		if (*line == '\t')
+			last = line + 1;
+	return last != NULL ? (int32_t)atol(last) : 0;
 }

@@ -5,6 +5,7 @@
 #define COLLECTOR_READFILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Reads `path` below `dirfd` into buf, which is NUL-terminated; longer files
@@ -17,5 +18,9 @@ ssize_t readfile_fd(int fd, char *buf, size_t cap);
 /* A line of text that is being walked: the next one, NUL-terminated in
  * place, or NULL at the end.  *text moves on. */
 char *readfile_line(char **text);
+
+/* Of what /proc/PID/status says: the process's number in its own namespace, the
+ * innermost one; 0 where there is none. */
+int32_t readfile_inner_pid(const char *status);
 
 #endif

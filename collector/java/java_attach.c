@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/readfile.h"
 #include "store/base/clock.h"
 #include "store/base/text.h"
 
@@ -63,7 +64,7 @@ java_read_ids(const char *text, const char *key, unsigned *id)
 bool
 java_ids_read(int process, struct java_ids *out)
 {
-	char text[8192], *p, *end;
+	char text[8192], *p;
 	uint64_t caught = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -75,12 +76,7 @@ java_ids_read(int process, struct java_ids *out)
 	if (p != NULL)
 		caught = strtoull(p + 9, NULL, 16);
 	out->catches = (caught >> (SIGQUIT - 1) & 1) != 0;
-	p = strstr(text, "\nNSpid:");
-	if (p == NULL)
-		return false;
-	p[1 + strcspn(p + 1, "\n")] = '\0';
-	end = strrchr(p, '\t');
-	out->inner = end != NULL ? (int32_t)atol(end + 1) : 0;
+	out->inner = readfile_inner_pid(text);
 	return out->inner > 0;
 }
 

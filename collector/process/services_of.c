@@ -224,16 +224,24 @@ services_reload(struct services *s, const struct config *config,
 		continue;
 }
 
-/* Has `memlens run` executed it, and not one that has? */
+/* Has `memlens run` executed it, and not one that has?  It knows its number in
+ * its own namespace. */
 static bool
 process_was_run(struct services *s, const struct process *p)
 {
 	char path[32], text[sizeof(BESIDE_RUN) + 16], mark[sizeof(text)];
+	char status[4096];
 
 	snprintf(path, sizeof(path), "%d/environ", p->pid);
-	snprintf(mark, sizeof(mark), BESIDE_RUN "%d", p->pid);
-	return readfile_at(s->proc_fd, path, text, sizeof(text)) > 0 &&
-	    strcmp(text, mark) == 0;
+	if (readfile_at(s->proc_fd, path, text, sizeof(text)) <= 0 ||
+	    strncmp(text, BESIDE_RUN, sizeof(BESIDE_RUN) - 1) != 0)
+		return false;
+	snprintf(path, sizeof(path), "%d/status", p->pid);
+	if (readfile_at(s->proc_fd, path, status, sizeof(status)) <= 0)
+		return false;
+	snprintf(mark, sizeof(mark), BESIDE_RUN "%d",
+	    readfile_inner_pid(status));
+	return strcmp(text, mark) == 0;
 }
 
 void

@@ -55,21 +55,15 @@ jits_free(struct jits *j)
 
 /* ---- the file ---- */
 
-/* The process's number in the innermost namespace: the last one of the line
- * NSpid; 0 when it is gone. */
+/* 0 when it is gone. */
 static int32_t
 jit_inner_pid(const char *proc, int32_t reader)
 {
-	char path[256], text[4096], *p, *end;
+	char path[256], text[4096];
 
 	snprintf(path, sizeof(path), "%s/%" PRId32 "/status", proc, reader);
-	if (readfile_at(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
-	    (p = strstr(text, "\nNSpid:")) == NULL)
-		return 0;
-	p += sizeof("\nNSpid:") - 1;
-	p[strcspn(p, "\n")] = '\0';
-	end = strrchr(p, '\t');
-	return end != NULL ? (int32_t)atol(end + 1) : 0;
+	return readfile_at(AT_FDCWD, path, text, sizeof(text)) <= 0 ? 0 :
+	    readfile_inner_pid(text);
 }
 
 /* A line of mountinfo. */

@@ -62,6 +62,15 @@ expect "what memlens run executes is its own service at once" \
 	"$(grep -a '^inuse_space' "$out" | grep -F life_ | tail -n 1)" \
 	"$(grep -ac "^inuse_space [0-9]* life_$tag " "$out")" -gt 0
 equal first "$first" "seen from its beginning" "life_$tag"
+# in another PID namespace, where its number is 1
+own "$BUILD/system/alloc_life" inner || exit 1
+churn inner unshare -pf --kill-child "$BUILD/memlens" run "$dir/inner_$tag" \
+	churn
+more 2
+expect "and so it is in another PID namespace" \
+	"$(grep -a '^inuse_space' "$out" | grep -F "inner_$tag" | tail -n 1)" \
+	"$(grep -ac "^inuse_space [0-9]* inner_$tag " "$out")" -gt 0
+kill -9 "$last"
 
 # killed, while the threads go on; then again
 for i in 1 2; do
