@@ -24,6 +24,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/disk.h"
+#include "collector/bpf/pointer.bpf.h"
 #include "collector/bpf/queued.bpf.h"
 #include "collector/bpf/sums.bpf.h"
 #include "collector/bpf/wait_clock.bpf.h"
@@ -64,7 +65,7 @@ const volatile bool disk_calls = 0; /* syncs are seen as system calls */
 volatile __u64 disk_attached_ns = ~0ULL; /* requests of before are not ours */
 
 struct disk_request {
-	__u64 key; /* request_key(); 0: nobody's */
+	__u64 key; /* its address; 0: nobody's */
 	__u64 began_ns, issued_ns; /* 0: not yet */
 	__u32 tgid, device;
 	__u32 bytes; /* that are done */
@@ -181,17 +182,6 @@ operation_of(unsigned int op)
 	return (op & 1) != 0 ? DISK_WRITE : DISK_READ;
 }
 
-/* Its address as a number: the verifier lets nobody reckon with pointers, but
- * turn their bytes round. */
-static __always_inline __u64
-request_key(const struct request *rq)
-{
-	__u64 key = (__u64)rq;
-
-	asm volatile("%0 = be64 %0" : "+r"(key));
-	return key;
-}
-
 static __always_inline struct disk_request *
 request_at(__u32 hash)
 {
@@ -203,7 +193,7 @@ request_at(__u32 hash)
 static __always_inline struct disk_request *
 find_request(struct request *rq)
 {
-	__u64 key = request_key(rq);
+	__u64 key = pointer_number(rq);
 	__u32 hash = sums_hash(key, 0), i;
 
 	for (i = 0; i < REQUEST_WAYS; i++) {
@@ -219,7 +209,7 @@ find_request(struct request *rq)
 static __always_inline struct disk_request *
 claim_request(struct request *rq)
 {
-	__u64 key = request_key(rq);
+	__u64 key = pointer_number(rq);
 	__u32 hash = sums_hash(key, 0), i;
 
 	for (i = 0; i < REQUEST_WAYS; i++) {

@@ -8,7 +8,9 @@
  *	leaves  run_delay ──► its place
  *	comes   run_delay + (clock - last_queued) - what is there
  *
- * Places are found by a hash.  A thread that had none, as one that left before
+ * Places are found by a hash of where the task is: its number is another one
+ * after it has executed a program without being the process's first thread.  A
+ * thread that had none, as one that left before
  * the probe was there, has the last queue alone.
  */
 #ifndef COLLECTOR_BPF_QUEUED_BPF_H
@@ -16,12 +18,14 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "collector/bpf/pointer.bpf.h"
+
+#define TASK_SHIFT 6 /* no two begin in one line of the cache */
 #define QUEUED_PLACES 16384 /* a power of two; 256 KB */
 #define QUEUED_WAYS 4
 
 struct queued_place {
-	__u32 tid; /* 0: free */
-	__u32 zero;
+	__u64 task; /* 0: free */
 	__u64 run_delay;
 };
 
@@ -33,37 +37,38 @@ struct {
 } queued_places SEC(".maps");
 
 static __always_inline struct queued_place *
-queued_at(__u32 tid, __u32 way)
+queued_at(__u64 task, __u32 way)
 {
-	__u32 i = ((tid * 0x9e3779b1U >> 16) + way) & (QUEUED_PLACES - 1);
+	__u32 hash = (__u32)(task >> TASK_SHIFT) * 0x9e3779b1U >> 16;
+	__u32 i = (hash + way) & (QUEUED_PLACES - 1);
 
 	return bpf_map_lookup_elem(&queued_places, &i);
 }
 
 static __always_inline struct queued_place *
-queued_find(__u32 tid)
+queued_find(__u64 task)
 {
 	struct queued_place *q;
 	__u32 i;
 
 	for (i = 0; i < QUEUED_WAYS; i++) {
-		q = queued_at(tid, i);
-		if (q != 0 && q->tid == tid)
+		q = queued_at(task, i);
+		if (q != 0 && q->task == task)
 			return q;
 	}
 	return 0;
 }
 
 static __always_inline struct queued_place *
-queued_claim(__u32 tid)
+queued_claim(__u64 task)
 {
 	struct queued_place *q;
 	__u32 i;
 
 	for (i = 0; i < QUEUED_WAYS; i++) {
-		q = queued_at(tid, i);
-		if (q != 0 && q->tid == 0 &&
-		    __sync_val_compare_and_swap(&q->tid, 0, tid) == 0)
+		q = queued_at(task, i);
+		if (q != 0 && q->task == 0 &&
+		    __sync_val_compare_and_swap(&q->task, 0, task) == 0)
 			return q;
 	}
 	return 0;
@@ -73,14 +78,15 @@ queued_claim(__u32 tid)
 static __always_inline void
 queued_leaves(const struct task_struct *task, bool ends)
 {
-	struct queued_place *q = queued_find(task->pid);
+	__u64 at = pointer_number(task);
+	struct queued_place *q = queued_find(at);
 
 	if (q != 0 && ends) {
-		*(volatile __u32 *)&q->tid = 0;
+		*(volatile __u64 *)&q->task = 0;
 		return;
 	}
 	if (q == 0 && !ends)
-		q = queued_claim(task->pid);
+		q = queued_claim(at);
 	if (q != 0)
 		q->run_delay = task->sched_info.run_delay;
 }
@@ -89,7 +95,7 @@ queued_leaves(const struct task_struct *task, bool ends)
 static __always_inline __u64
 queued_comes(const struct task_struct *task, __u64 clock)
 {
-	const struct queued_place *q = queued_find(task->pid);
+	const struct queued_place *q = queued_find(pointer_number(task));
 	__u64 queued = task->sched_info.last_queued;
 	__u64 before = task->sched_info.run_delay, ns;
 

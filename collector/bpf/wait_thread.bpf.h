@@ -12,6 +12,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "collector/bpf/pointer.bpf.h"
 #include "collector/bpf/wait.h"
 
 #define WAIT_PLACES 4096 /* a power of two; 2 MB */
@@ -36,12 +37,9 @@ struct {
 static __always_inline struct wait_thread *
 thread_place(const struct task_struct *task)
 {
-	__u64 at = (__u64)task->stack;
+	__u64 at = pointer_number(task->stack) >> STACK_SHIFT;
 	__u32 place;
 
-	/* A number, which the verifier lets nobody make of a pointer. */
-	asm volatile("%0 = be64 %0\n\t%0 = be64 %0" : "+r"(at));
-	at >>= STACK_SHIFT;
 	place = (at >> 1 ^ (at & 1) * (WAIT_PLACES / 2) ^ at >> 13) &
 	    (WAIT_PLACES - 1);
 

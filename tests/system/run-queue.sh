@@ -14,6 +14,47 @@ printf '[disk]\nenabled = yes\nrun-queue = yes\n' >>"$dir/conf"
 start_daemon d -s "$dir/store" -w "$dir/rec"
 d=$last
 expect "it is attached" "$(grep -c 'source run queue: attached' "$dir/d.log")" 1
+# A program that a second thread executes has another number then: its place is
+# given back all the same.
+map=$(bpftool -j map list | jq '[.[] |
+	select(.name == "queued_places" and .max_entries > 1).id] | max')
+places() {
+	bpftool -j map dump id "$map" |
+		jq '[.[].formatted.value.task | select(. != 0)] | length'
+}
+cat >"$dir/exec.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+
+/* As often as its argument has letters. */
+static void *
+execute(void *argv)
+{
+	((char **)argv)[1]++;
+	usleep(1000);
+	execv(((char **)argv)[0], argv);
+	return NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	pthread_t t;
+
+	if (argc < 2 || argv[1][0] == '\0')
+		return 0;
+	pthread_create(&t, NULL, execute, argv);
+	pthread_join(t, NULL);
+	return 1;
+}
+END
+gcc -O1 -pthread -o "$dir/exec" "$dir/exec.c" || exit 1
+before=$(places)
+"$dir/exec" "$(printf 'x%.0s' $(seq 400))"
+expect "400 programs of second threads: status" $? 0
+after=$(places)
+expect_true "they keep no places: $before, then $after" \
+	test "$after" -lt $((before + 200))
 # They begin when their service is known.
 for i in 1 2; do
 	mkfifo "$dir/go$i"
