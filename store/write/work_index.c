@@ -13,8 +13,8 @@
 #include "store/journal/open_index.h"
 #include "store/write/work.h"
 
-#define INDEX_LEAST (64u << 10) /* bytes that are new, */
-#define INDEX_PART 16           /* and this part of the journal */
+#define INDEX_LEAST (128u << 10) /* bytes that are new, */
+#define INDEX_PART 8            /* and this part of the journal */
 
 static bool
 index_is_due(struct store_writer *w, char *journal)

@@ -4,7 +4,7 @@
 	footprint_ask.py PORT SECONDS [PAGES [SERVICES]]
 
 A page is the landing page (each 30 s), the CPU tab or the memory tab (both
-each 10 s); each asks health every 5 s, and once a minute somebody goes to
+each 10 s, or a quarter of a step of their charts); each asks health every 5 s, and once a minute somebody goes to
 another service or another range.  A scrape of /metrics comes each 10 s.  The
 lists are what headless Chromium asked.  Says how many answers there were, of
 how many bytes, and how many were not 200 or 304.
@@ -110,14 +110,13 @@ class Page(threading.Thread):
 
     def ask_all(self, questions):
         now = int(time.time()) // 10 * 10
-        step = next((s for s in STEPS if self.range / s <= 320), 600)
         for name, params in questions:
             if name in ('graph.json', 'types'):
                 self.ask(name, params)
                 continue
             full = dict(params, **{'from': now - self.range, 'until': now})
             if name == 'series':
-                full['step'] = step
+                full['step'] = self.step
             self.ask(name, full)
 
     def move(self):
@@ -126,6 +125,8 @@ class Page(threading.Thread):
             self.service = self.random.choice(
                 ['kvservice', f'svc-{n:03}', f'svc-{n // 10 * 10:03}'])
         self.range = self.random.choice(RANGES)
+        self.step = next((s for s in STEPS if self.range / s <= 320), 600)
+        self.ticks = max(self.every, -(-self.step // 40) * 10) // 5
 
     def run(self):
         began = time.time()
@@ -134,7 +135,7 @@ class Page(threading.Thread):
             if ticks % 12 == 0:
                 self.move()
                 self.ask_all(menu(self.service))
-            if ticks % (self.every // 5) == 0:
+            if ticks % self.ticks == 0:
                 self.ask_all(self.page(self.service))
             self.ask('health', None)
             ticks += 1

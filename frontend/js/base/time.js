@@ -108,6 +108,12 @@
     return Math.max(slot, onGrid(span / points, slot, Math.ceil));
   }
 
+  /* After how long such a chart is worth asking for again: until its newest
+   * step has moved by a quarter. */
+  function refresh(span, points, slot = SLOT_S) {
+    return onGrid(step(span, points, slot) / 4, slot, Math.ceil);
+  }
+
   /* The range scaled about its middle (or `at`) and moved by a fraction. */
   function transform(range, scale, shift, { at, slot = SLOT_S } = {}) {
     const span = range.until - range.from;
@@ -157,7 +163,7 @@
   }
 
   ns.time = {
-    SLOT_S, PRESETS, parse, isRelative, resolve, step, transform, within,
-    onGrid, outward, toInput, fromInput, presetFor, stretches
+    SLOT_S, PRESETS, parse, isRelative, resolve, step, refresh, transform,
+    within, onGrid, outward, toInput, fromInput, presetFor, stretches
   };
 })(globalThis.MemLens = globalThis.MemLens || {});

@@ -1,7 +1,7 @@
 /*
  * The dashboard's wiring: state in, requests out.  One tab is alive at a
  * time; a newer refresh aborts the older one; while following, the view
- * moves every slot.  While the connection is lost, what was shown stays.
+ * moves every slot, or as often as its charts change.  While the connection is lost, what was shown stays.
  */
 (function (ns) {
   'use strict';
@@ -11,7 +11,7 @@
   const tabs = {};
   let bar, note, services = [], servicesOf = '', servicesAt = 0;
   let running = null, shownMode = '', shownOf = '';
-  let busy = false;
+  let busy = false, askedAt = 0;
 
   function tab(id) {
     if (!tabs[id])
@@ -99,6 +99,7 @@
     panel.setAttribute('aria-busy', 'true');
     tab(state.tab); /* it says that it loads */
     busy = true;
+    askedAt = Date.now();
     bar.show(state);
     try {
       const why = await knowServices(state, range, signal).catch((e) => {
@@ -220,10 +221,17 @@
     return !!document.querySelector('.u-over:active');
   }
 
+  /* Would charts of the range show more than when they were asked for? */
+  function due({ from, until, slot }) {
+    return Date.now() - askedAt >
+      ns.time.refresh(until - from, POINTS, slot) * 1000 - FOLLOW_MS / 2;
+  }
+
   /* A slow answer is waited for: aborting it each time would show none. */
   function follow() {
+    const range = ns.view.range();
     if (!document.hidden && !busy && !brushing() && ns.mode.current === 'live' &&
-      ns.view.range().follow && ns.views.of(ns.view.get().tab).ranged)
+      range.follow && due(range) && ns.views.of(ns.view.get().tab).ranged)
       refresh();
   }
 

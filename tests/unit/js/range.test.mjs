@@ -28,6 +28,9 @@ test('ranges that follow the present are whole slots and never empty', () => {
   assert.equal(M.time.step(3600, 360), 10);
   assert.equal(M.time.step(86400, 360), 240);
   assert.equal(M.time.step(5, 360), 10);
+  assert.equal(M.time.refresh(3600, 360), 10, 'each slot');
+  assert.equal(M.time.refresh(86400, 360), 60, 'a quarter of a step');
+  assert.equal(M.time.refresh(300, 320, 0.2), 0.4);
 });
 
 /* Both ends went down to tens of seconds, and of 305 to 315 only half was
