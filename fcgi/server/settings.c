@@ -21,7 +21,7 @@ static const struct conf_key settings_keys[] = {
         3600 * S, "time for one request, after which its worker is ended"},
     {"worker", "memory", CONF_SIZE, AT(memory_bytes), "1GiB", 0, 0,
         "bytes that one worker may allocate; 0: no limit"},
-    {"worker", "cache", CONF_SIZE, AT(cache_bytes), "12MiB", 0, 0,
+    {"worker", "cache", CONF_SIZE, AT(cache_bytes), "8MiB", 0, 0,
         "bytes that the workers of a pool keep of the store together"},
     {"worker", "draw", CONF_STRING, AT(draw), NULL, 0, 0,
         "the program that draws pictures; else memlens-draw beside this one"},

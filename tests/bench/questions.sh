@@ -11,7 +11,7 @@
 # 20,000 by default, some minutes of a busy machine; 100,000 tell a leak of 50
 # bytes a question.
 #
-# CACHE=12MiB  of the pool.  Answers of a store that grows fill the cache for
+# CACHE=8MiB  of the pool.  Answers of a store that grows fill the cache for
 # long: with 2MiB it is full at once, and what still grows is no cache.
 # GROW=        no daemon: the store stays as it is.
 set -u
@@ -43,7 +43,7 @@ for _ in $(seq 1200); do
 	sleep 0.1
 done
 [ -z "${GROW-yes}" ] || begin "$BUILD/memlensd" -f "$dir/conf"
-printf '[worker]\ncache = %s\n' "${CACHE:-12MiB}" >"$dir/worker"
+printf '[worker]\ncache = %s\n' "${CACHE:-8MiB}" >"$dir/worker"
 begin_worker -j 2 -c "$dir/worker" || exit 1
 
 echo "questions: seed $seed"
