@@ -19,8 +19,10 @@
 
 /*
  * Who waits for work: in a call that waits for any of several, in a sleep, in
- * accept(), for signals, and in a wait for a condition that gives up after a
- * time; the last not where there is a mark, since anything may be behind it.
+ * accept(), for signals, in a wait for a condition that gives up after a time,
+ * and in one of the threads that LevelDB, RocksDB, redis and memcached have for
+ * what is done beside; the last two not where there is a mark, since anything
+ * may be behind it.
  * None of it where a statement is under way, which so waits for the locks of
  * rows and tables, for a client that takes its result, for a replica: those of
  * MariaDB and MySQL, and of PostgreSQL.  Nor in a call of a database that is in
@@ -31,7 +33,13 @@
 	.idle_reasons = "poll|timer",                                          \
 	.idle_other_reasons = "condition|network|other",                       \
 	.idle_frames = "^(accept4?$|inet_csk_accept|do_sigtimedwait|"          \
-	               "pthread_cond_(timed|clock)wait)",                      \
+	               "pthread_cond_(timed|clock)wait|"                       \
+	               "leveldb::[(]anonymous namespace[)]::PosixEnv::"        \
+	               "BackgroundThread|"                                     \
+	               "rocksdb::ThreadPoolImpl::Impl::BGThread|"              \
+	               "bioProcessBackgroundJobs$|"                            \
+	               "(assoc_maintenance|item_crawler|slab_rebalance|"       \
+	               "logger)_thread$)",                                     \
 	.doubt_frames = "^[[]",                                                \
 	.busy_frames = "^(dispatch_command|mysql_execute_command|"             \
 	               "Rows_log_event::|exec_simple_query$|PortalRun$|"       \

@@ -392,8 +392,14 @@ fill_idle_statements(struct batch *b, uint64_t slot)
 	    "main;PostgresMain;secure_write;poll"), NS_PER_S);
 }
 
+#define BACKGROUND                                                             \
+	"start_thread;leveldb::(anonymous namespace)::PosixEnv::"              \
+	"BackgroundThreadEntryPoint(leveldb::(anonymous namespace)::PosixEnv*)"
+
 /* Programs with a database in them sleep 1 s for the next thing to do, an
- * eighth each because that slows them down, or waits for a lock. */
+ * eighth each because that slows them down, or waits for a lock; 2 s a thread
+ * waits for something to compact, and an eighth each somebody for it, and
+ * within it. */
 static void
 fill_idle_calls(struct batch *b, uint64_t slot)
 {
@@ -413,6 +419,13 @@ fill_idle_calls(struct batch *b, uint64_t slot)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		batch_add_profile(b, off, slot, stack_of(b, "reason", "timer",
 		    calls[i]), NS_PER_S / 8);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "condition",
+	    BACKGROUND ";pthread_cond_wait"), 2 * NS_PER_S);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "condition",
+	    BACKGROUND ";leveldb::DBImpl::BackgroundCall();pthread_cond_wait"),
+	    NS_PER_S / 8);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "condition",
+	    "main;stalls;pthread_cond_wait"), NS_PER_S / 8);
 }
 
 /* Workers that wait for work with a time limit were signalled, and a writer

@@ -57,8 +57,10 @@
     const idler = h('button', { type: 'button', class: 'button toggle',
       hidden: true, title: 'Waits for work: for any of several files, for ' +
         'connections, for signals, in sleeps, and outside statements for ' +
-        'conditions that give up after a time', onclick: () => ns.view.set({ idle: ns.view.get().idle
-        ? '' : '1', zoom: '' }) });
+        'conditions that give up after a time, or by a database\'s own ' +
+        'threads for the background',
+      onclick: () => ns.view.set({ idle: ns.view.get().idle ? '' : '1',
+        zoom: '' }) });
     const node = h('div', { class: 'flame-toolbar' }, type.node,
       h('div', { class: 'segments', role: 'group', 'aria-label': 'View' },
         views),
