@@ -149,6 +149,18 @@ struct thread_struct {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));
 
+typedef struct {
+	unsigned long sig[1];
+} __attribute__((preserve_access_index)) sigset_t;
+
+struct sigpending {
+	sigset_t signal;
+} __attribute__((preserve_access_index));
+
+struct signal_struct {
+	struct sigpending shared_pending;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags, __state;
@@ -165,6 +177,9 @@ struct task_struct {
 	struct task_struct *group_leader, *real_parent;
 	__u64 start_boottime;
 	__u64 self_exec_id;
+	struct signal_struct *signal;
+	sigset_t blocked;
+	struct sigpending pending;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 

@@ -101,7 +101,7 @@ struct wait_event {
 	__u32 pid;       /* WAIT_WOKEN: the process of the one that waited */
 	__u8 part;       /* enum wait_part */
 	__u8 reason;     /* enum wait_state: of the part before */
-	__u8 operation;  /* of the futex */
+	__u8 operation;  /* of the futex; WAIT_POLL: has a signal ended it? */
 	__u8 ended;      /* the daemon's: this part was its last */
 };
 

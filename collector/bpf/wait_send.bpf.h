@@ -93,6 +93,16 @@ threshold_of(bool idle)
 	return idle ? wait_idle_ns : wait_threshold_ns;
 }
 
+/* Has it a signal to take before it returns to its program? */
+static __always_inline bool
+is_interrupted(const struct task_struct *task)
+{
+	unsigned long all = task->pending.signal.sig[0] |
+	    task->signal->shared_pending.signal.sig[0];
+
+	return (all & ~task->blocked.sig[0]) != 0;
+}
+
 /* Sends the current thread's stack. */
 static __always_inline void
 send_stack(void *ctx, struct wait_cpu *w, __u8 part)
@@ -126,6 +136,8 @@ send_stack(void *ctx, struct wait_cpu *w, __u8 part)
 	if (regs->cs == USER32_CS)
 		s->event.error = BROKEN_32BIT;
 	fill_futex(&s->event.wait, regs);
+	if (w->reason == WAIT_POLL)
+		s->event.wait.operation = is_interrupted(task);
 	fill_registers(&s->walk, regs);
 	fill_user(s, t, slot, task, mm, ctx, c);
 	send(s, c, 1);

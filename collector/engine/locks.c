@@ -15,6 +15,8 @@
 #include "collector/engine/resolve.h"
 #include "collector/process/services.h"
 #include "collector/symbols/locks_names.h"
+#include "store/base/pattern.h"
+#include "store/model/types.h"
 
 #define ROOM (2 * LOCKS_MAX) /* in a slot, which begins with half of them */
 #define SLOTS (2 * ROOM)
@@ -38,6 +40,7 @@ struct lock {
 };
 
 struct locks {
+	struct pattern *busy; /* frames of who is at work: store/model/types.c */
 	uint8_t types[LOCK_SERIES];
 	uint32_t slot;
 	uint32_t n, slots[SLOTS]; /* number + 1 */
@@ -47,12 +50,20 @@ struct locks {
 struct locks *
 locks_new(void)
 {
-	return calloc(1, sizeof(struct locks));
+	struct locks *l = calloc(1, sizeof(*l));
+
+	if (l == NULL || pattern_new(&l->busy, "busy",
+	    types_find("offcpu")->busy_frames, 0) == NULL)
+		return l;
+	locks_free(l);
+	return NULL;
 }
 
 void
 locks_free(struct locks *l)
 {
+	if (l != NULL)
+		pattern_free(l->busy);
 	free(l);
 }
 
@@ -219,6 +230,7 @@ locks_begin_slot(struct engine *s)
 	struct locks *l = s->locks;
 
 	l->slot++;
+	pattern_reset(l->busy);
 	locks_sweep(s);
 	for (uint32_t i = 0; i < l->n; i++)
 		l->locks[i].asked = false;
@@ -262,37 +274,25 @@ lock_ask(struct engine *s, struct lock *k, const struct sample_event *e)
 }
 
 static bool
-lock_is_database(const struct engine *s, uint32_t ref)
+lock_may_be_in(const struct engine *s, uint32_t ref)
 {
-	struct frame f = lock_frame(s, ref);
+	struct frame f;
 
+	if (!symbols_is_settled(s->symbols, ref))
+		return true;
+	f = lock_frame(s, ref);
 	return f.kind == FRAME_NATIVE && locks_is_database(f.name);
-}
-
-/* Of the frames next to the leaf; `unnamed`: of those that have no name yet. */
-static bool
-locks_have_database(const struct engine *s, const uint32_t *refs, size_t n,
-    bool unnamed)
-{
-	size_t i;
-
-	for (i = 0; i < n && i < LOOK_FRAMES; i++)
-		if (symbols_is_settled(s->symbols, refs[n - 1 - i]) ?
-		    lock_is_database(s, refs[n - 1 - i]) : unnamed)
-			return true;
-	return false;
 }
 
 bool
 locks_may_be(const struct engine *s, const uint32_t *refs, size_t n)
 {
-	return locks_have_database(s, refs, n, true);
-}
+	size_t i;
 
-bool
-locks_are_database(const struct engine *s, const uint32_t *refs, size_t n)
-{
-	return locks_have_database(s, refs, n, false);
+	for (i = 0; i < n && i < LOOK_FRAMES; i++)
+		if (lock_may_be_in(s, refs[n - 1 - i]))
+			return true;
+	return false;
 }
 
 uint32_t
@@ -467,6 +467,19 @@ lock_kind(const struct locks *l, const struct aggregate_stack *stack,
 	return look->kind;
 }
 
+/* Is a statement under way, whose wait with a time limit is none for work? */
+static bool
+lock_is_wanted(struct engine *s, const struct aggregate_stack *stack)
+{
+	uint32_t i;
+
+	for (i = 0; i + 1 < stack->n; i++)
+		if (pattern_match(s->locks->busy,
+		    lock_frame(s, stack->frames[i]).name))
+			return true;
+	return false;
+}
+
 void
 locks_judge(struct engine *s, const struct aggregate_stack *stack)
 {
@@ -474,6 +487,9 @@ locks_judge(struct engine *s, const struct aggregate_stack *stack)
 	struct lock_look look = lock_look(s, stack);
 	enum lock_kind kind = lock_kind(s->locks, stack, &look);
 	struct lock *k;
+
+	if (kind == LOCK_TIMED && lock_is_wanted(s, stack))
+		kind = LOCK_CONDITION;
 
 	if (i == LOCKS_FULL ||
 	    (!kind_is_lock(kind) && !kind_is_condition(kind)))

@@ -55,9 +55,6 @@ uint8_t locks_type(const struct locks *l, enum lock_series series);
 /* May a wait for a latch with these user frames be one for a lock?  Not where
  * each function that could say so has another name. */
 bool locks_may_be(const struct engine *s, const uint32_t *refs, size_t n);
-/* Is it one, by the names that are known by now? */
-bool locks_are_database(const struct engine *s, const uint32_t *refs,
-    size_t n);
 
 /* The number of the lock that an event's wait is for, to be the last of its
  * stack's numbers; valid until the next slot.  Or LOCKS_FULL: a wait for it is

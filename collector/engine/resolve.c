@@ -342,12 +342,9 @@ resolve_add_lock(struct engine *s, const struct sample_event *e,
 	if (s->locks == NULL || e->wait.address == 0 ||
 	    (stack.value == 0 && stack.samples == 0))
 		return;
-	if (!holder && e->wait.address == LATCH_ADDRESS) {
-		if (!locks_may_be(s, refs, n_user))
-			return;
-		if (locks_are_database(s, refs, n_user))
-			waits_latched(s, e);
-	}
+	if (!holder && e->wait.address == LATCH_ADDRESS &&
+	    !locks_may_be(s, refs, n_user))
+		return;
 	refs[n_user] = locks_number(s, e);
 	memcpy(&of, e, offsetof(struct sample_event, frames));
 	of.type = locks_type(s->locks, holder ? LOCK_HOLDER : LOCK_TIME);

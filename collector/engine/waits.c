@@ -21,7 +21,8 @@
 #define BUCKETS 4096
 #define STACKS_BYTES (8u << 20) /* of waits that go on, all together */
 #define DRIFT_NS (5 * NS_PER_MS)
-#define LATCH_GAP_NS (10 * (uint64_t)NS_PER_MS) /* a look for deadlocks */
+#define POLLS_GAP_NS (10 * (uint64_t)NS_PER_MS) /* a look for deadlocks */
+#define POLLS_NEAR_NS 500000 /* two clocks' readings of one beginning */
 #define HEAD offsetof(struct sample_event, frames)
 
 struct waiter {
@@ -34,11 +35,10 @@ struct waiter {
 	/* The wait that began at since_ns is told up to the slot's end, by the
 	 * sweep: events that come behind it say no more of it. */
 	uint64_t since_ns;
-	uint64_t part_of_ns; /* when the wait began of which a part was told */
-	/* Waits for a database's lock that nobody has ended, one right after
-	 * the other: all of them, and when the last one did. */
-	uint64_t latched_ns, latched_end_ns;
-	uint64_t woken_ns;   /* when somebody did */
+	/* Polls that signals have ended, one right after the other: how long
+	 * all of them were, when the last one ended, and when the one began
+	 * that goes on where they did (0: not known yet). */
+	uint64_t polled_ns, polled_end_ns, polled_on_ns;
 	uint64_t number;
 	uint64_t born_ns; /* not told yet; or 0 */
 	uint32_t pid, tid, exec_id;
@@ -227,7 +227,6 @@ waiter_add(struct engine *s, struct waiter *x, const struct span *wait,
 	    wait->end_ns - wait->queued_ns, wait->end_ns);
 	if (wait->reason == WAIT_POLL)
 		part.wait.address = LATCH_ADDRESS;
-	x->part_of_ns = wait->begin_ns;
 	thread_slot_show(&x->slot, wait->reason, part.value -
 	    part.wait.queued_ns);
 	thread_slot_show(&x->slot, WAIT_RUN_QUEUE, part.wait.queued_ns);
@@ -284,6 +283,30 @@ static void
 waits_named(struct engine *s, struct waiter *x, const struct sample_event *e,
     size_t size);
 
+/*
+ * A backend of PostgreSQL waits for a lock with a poll that its look for
+ * deadlocks cuts, or another signal: who gives the lock back has had it wait in
+ * all of them.
+ */
+static void
+waiter_polled(struct waiter *x, const struct span *wait, bool interrupted)
+{
+	bool on = wait->begin_ns - x->polled_end_ns < POLLS_GAP_NS &&
+	    x->polled_on_ns == 0;
+
+	if (wait->begin_ns < x->polled_end_ns)
+		return; /* it is known, and comes again for another slot */
+	if (!interrupted) {
+		if (x->polled_on_ns == 0)
+			x->polled_on_ns = wait->begin_ns;
+		return;
+	}
+	x->polled_ns = (on ? x->polled_ns : 0) + wait->end_ns -
+	    wait->begin_ns;
+	x->polled_end_ns = wait->end_ns;
+	x->polled_on_ns = 0;
+}
+
 static void
 waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
     size_t size)
@@ -293,6 +316,8 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 
 	if (e->wait.reason >= WAIT_STATES || e->wait.reason == WAIT_ON_CPU)
 		return;
+	if (wait.reason == WAIT_POLL && e->wait.part == WAIT_WHOLE)
+		waiter_polled(x, &wait, e->wait.operation != 0);
 	if (x->since_ns == wait.begin_ns &&
 	    wait.begin_ns < (uint64_t)s->waits->slot.end_ns &&
 	    x->sweep == s->waits->sweep)
@@ -305,24 +330,17 @@ waits_ended(struct engine *s, struct waiter *x, const struct sample_event *e,
 		waits_hold(s, e, size);
 }
 
-/* For how long it has waited right before it waits again. */
+/* For how long it had polled right before the poll that began then. */
 static uint64_t
-waiter_latched(const struct waiter *x, uint64_t again_ns)
+waiter_polled_before(const struct waiter *x, uint64_t begin_ns)
 {
-	return again_ns >= x->latched_end_ns &&
-	    again_ns - x->latched_end_ns < LATCH_GAP_NS ? x->latched_ns : 0;
-}
+	uint64_t from_ns = x->polled_on_ns;
 
-void
-waits_latched(struct engine *s, const struct sample_event *e)
-{
-	struct waiter *x = *waiter_place(s->waits, e->wait.thread);
-
-	if (x == NULL || !e->wait.ended || x->woken_ns > x->part_of_ns)
-		return;
-	x->latched_ns = waiter_latched(x, x->part_of_ns) + e->time_ns -
-	    x->part_of_ns;
-	x->latched_end_ns = e->time_ns;
+	if (begin_ns + POLLS_NEAR_NS < x->polled_end_ns)
+		return 0;
+	return (from_ns == 0 && begin_ns < x->polled_end_ns + POLLS_GAP_NS) ||
+	    (begin_ns + POLLS_NEAR_NS > from_ns &&
+	    begin_ns < from_ns + POLLS_NEAR_NS) ? x->polled_ns : 0;
 }
 
 /* Who ended a wait: in the slot in which that was. */
@@ -338,8 +356,7 @@ waits_woken(struct engine *s, const struct sample_event *e, size_t size)
 	}
 	if (x != NULL && e->wait.address == LATCH_ADDRESS) {
 		memcpy(&all, e, size < sizeof(all) ? size : sizeof(all));
-		all.value += waiter_latched(x, e->time_ns - e->value);
-		x->woken_ns = e->time_ns;
+		all.value += waiter_polled_before(x, e->time_ns - e->value);
 		e = &all;
 	}
 	if (s->locks != NULL)

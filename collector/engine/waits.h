@@ -34,11 +34,6 @@ void waits_free(struct waits *w);
 /* One event of the ring with EVENT_WAIT. */
 void waits_event(struct engine *s, const struct sample_event *e, size_t size);
 
-/* A part of a wait, just told, was for a database's lock, by a latch: more
- * waits for the same one may follow, and whoever ends the last has had all of
- * them wait. */
-void waits_latched(struct engine *s, const struct sample_event *e);
-
 /* A slot begins where the last one ended; its own end is about end_ns, in
  * CLOCK_MONOTONIC. */
 void waits_begin(struct waits *w, int64_t end_ns, int64_t now_ns);

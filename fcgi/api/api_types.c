@@ -73,8 +73,8 @@ types_put_reasons(struct writer *w, const char *key, const char *reasons)
 }
 
 /* Which stacks wait for work: by a matcher of their labels; and, if the type
- * goes by frames, where another one of them matches, by one of those, if none
- * is in doubt; neither where yet another of these matches: what idle=hide
+ * goes by frames, by two others where none of these is in doubt, of which one
+ * wants one of them; none where yet another of these matches: what idle=hide
  * hides. */
 static void
 types_put_idle(struct writer *w, const struct type *t)
@@ -84,6 +84,7 @@ types_put_idle(struct writer *w, const struct type *t)
 	writer_key_open(w, "idle", '{');
 	types_put_reasons(w, "labels", t->idle_reasons);
 	if (t->idle_frames != NULL) {
+		types_put_reasons(w, "certain", t->idle_certain_reasons);
 		types_put_reasons(w, "others", t->idle_other_reasons);
 		writer_key_str(w, "frames", t->idle_frames);
 		writer_key_str(w, "doubt", t->doubt_frames);

@@ -63,8 +63,10 @@ get GET "/api/v1/flamegraph.pprof?query=$(enc 'inuse_space{service="pg"}')&$when
 check "no data has its type's unit" sh -c "gunzip -c '$T/body' | grep -aq bytes"
 get GET "/api/v1/flamegraph.json?query=$(enc 'offcpu{service="within"}')&$when&idle=hide"
 check "nor does a writer sleep for want of work, which its database slows down" js '
-    d.flamebearer.numTicks === 20 * 0.625e9 &&
-    d.flamebearer.names.includes("sqlite3_step") &&
+    d.flamebearer.numTicks === 20 * 0.875e9 &&
+    d.flamebearer.names.includes("sqlite3_prepare_v2") &&
+    d.flamebearer.names.includes("libleveldb.so.1d+0x1234") &&
+    d.flamebearer.names.includes("[below threshold]") &&
     d.flamebearer.names.includes("stalls") &&
     d.flamebearer.names.includes("leveldb::DBImpl::BackgroundCall()") &&
     !d.flamebearer.names.includes("sqlite3_sleep")'

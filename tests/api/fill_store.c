@@ -408,7 +408,9 @@ fill_idle_calls(struct batch *b, uint64_t slot)
 	    "main;leveldb::DBImpl::Write(leveldb::WriteOptions const&);"
 	    "leveldb::DBImpl::MakeRoomForWrite(bool);clock_nanosleep",
 	    "main;rocksdb::DBImpl::DelayWrite(unsigned long);clock_nanosleep",
-	    "main;sqlite3_step;clock_nanosleep"};
+	    "main;sqlite3_prepare_v2;clock_nanosleep",
+	    "main;libleveldb.so.1d+0x1234;clock_nanosleep",
+	    "[below threshold]"};
 	struct series_desc d = {SERIES_FLOW, "offcpu", "nanoseconds", 1, 0,
 	    &service, 1};
 	uint32_t off = batch_series(b, &d);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # A database's lock that nobody gives back before a time limit ends the wait:
 # it is a lock's all the same, also where no signal ever came.  Who gives one
-# back has had all of it waited for, also what time limits have cut.
+# back has had all of it waited for, also what looks for deadlocks have cut, and
+# nothing of another wait.
 . "$(dirname "$0")/lib/cpu.sh"
 . "$(dirname "$0")/lib/waits.sh"
 out=$dir/out
@@ -37,7 +38,7 @@ n=$(of lock "$stack")
 expect "what no holder ends is a lock's" "$n of $want ns" \
 	"$n" -ge $((want * 97 / 100)) -a "$n" -le "$want"
 n=$(of lock_waits "$stack")
-expect "each wait is counted" "$n of 7" "$n" = 7
+expect "each wait is counted" "$n of 8" "$n" = 8
 n=$(of lock_holder 'reason=database[}].*;ProcLockWakeup;database lock ')
 expect "who ends the last has all of them" "$n of $given ns" \
 	"$n" -ge $((given * 97 / 100)) -a "$n" -le "$given"

@@ -15,14 +15,14 @@
 #include "store/model/types.h"
 #include "store/store.h"
 
-/* Of stacks that wait for work by their reason, or perhaps by such frames, and
- * of who is at work, or may be. */
+/* Of stacks that wait for work by their reason, or perhaps, or perhaps by such
+ * frames, and of who is at work, or may be. */
 enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_FRAMES = 4,
 	FILTER_DOUBT = 8, FILTER_BUSY = 16, FILTER_REASONS = 32,
-	FILTER_OTHERS = 64 };
+	FILTER_OTHERS = 64, FILTER_CERTAIN = 128 };
 
-#define FILTERS 7 /* by the bits above */
-#define OF_REASONS (FILTER_REASONS | FILTER_OTHERS)
+#define FILTERS 8 /* by the bits above */
+#define OF_REASONS (FILTER_REASONS | FILTER_OTHERS | FILTER_CERTAIN)
 
 struct filter {
 	struct pattern *pattern[FILTERS]; /* NULL: not asked for */
@@ -68,7 +68,8 @@ filter_is_idle(uint8_t m)
 	const uint8_t other = FILTER_FRAMES | FILTER_OTHERS;
 
 	return (m & FILTER_BUSY) == 0 && ((m & FILTER_REASONS) != 0 ||
-	    (m & (other | FILTER_DOUBT)) == other);
+	    ((m & FILTER_DOUBT) == 0 && ((m & FILTER_CERTAIN) != 0 ||
+	    (m & other) == other)));
 }
 
 static const struct err *
@@ -104,11 +105,11 @@ const struct err *
 flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
 {
 	static const char *const fields[FILTERS] = {"focus", "ignore", "idle",
-	    "idle", "idle", "idle", "idle"};
+	    "idle", "idle", "idle", "idle", "idle"};
 	const struct type none = {.name = NULL}, *t = o->idle ? o->idle : &none;
 	const char *const texts[FILTERS] = {o->focus, o->ignore, t->idle_frames,
 	    t->doubt_frames, t->busy_frames, t->idle_reasons,
-	    t->idle_other_reasons};
+	    t->idle_other_reasons, t->idle_certain_reasons};
 	struct filter f = {0};
 	const struct err *e = NULL;
 
