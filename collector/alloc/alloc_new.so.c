@@ -238,10 +238,18 @@ DELETES(OWN_DELETE)
 	}
 NEWS(PUBLIC_NEW)
 DELETES(PUBLIC_DELETE)
-extern new_fn own_Znwm __attribute__((alias("_Znwm"),
-    visibility("hidden")));
-extern delete_fn own_ZdlPv __attribute__((alias("_ZdlPv"),
-    visibility("hidden")));
+
+/* Which of those are ours, whoever else has some of these names. */
+#define OURS(symbol) __attribute__((alias(#symbol), visibility("hidden")))
+#define OUR_NEW(i, symbol, ...) extern new_fn our_new_##i OURS(symbol);
+#define OUR_DELETE(i, symbol, ...)                                             \
+	extern delete_fn our_delete_##i OURS(symbol);
+NEWS(OUR_NEW)
+DELETES(OUR_DELETE)
+#define OUR_NEW_ROW(i, ...) [i] = our_new_##i,
+#define OUR_DELETE_ROW(i, ...) [i] = our_delete_##i,
+static new_fn *const our_news[N_NEWS] = {NEWS(OUR_NEW_ROW)};
+static delete_fn *const our_deletes[N_DELETES] = {DELETES(OUR_DELETE_ROW)};
 
 /* The first calls, where nothing has asked for memory before. */
 #define FIRST_NEW(i, ...)                                                      \
@@ -282,15 +290,69 @@ object_of(const void *f)
 	    info.dli_fbase : NULL;
 }
 
-/* Does the program, or what stands before us, replace that on which the
- * language's library builds the operators? */
+/* Does the program, or what stands before us, replace one of the operators?
+ * The language's library does the others by way of that. */
 static bool
-news_are_replaced(void)
+news_are_before(void)
 {
-	return next_before_us(new_names[0], (const void *)own_Znwm) != NULL ||
-	    next_before_us(delete_names[0], (const void *)own_ZdlPv) != NULL ||
-	    next_before_us("malloc", (const void *)own_malloc) != NULL ||
+	unsigned i;
+
+	for (i = 0; i < N_NEWS; i++)
+		if (next_before_us(new_names[i], *(const void *const *)
+		    &our_news[i]) != NULL)
+			return true;
+	for (i = 0; i < N_DELETES; i++)
+		if (next_before_us(delete_names[i], *(const void *const *)
+		    &our_deletes[i]) != NULL)
+			return true;
+	return next_before_us("malloc", (const void *)own_malloc) != NULL ||
 	    next_before_us("free", (const void *)own_free) != NULL;
+}
+
+/* Where an object is: by the way of glibc since 2.35, which costs a tenth of
+ * dladdr(). */
+struct object_place {
+	unsigned long long flags;
+	const char *from, *until;
+	void *more[16];
+};
+
+static bool
+object_find(const void *f, struct object_place *out)
+{
+	int (*find)(const void *, struct object_place *) = NULL;
+
+	*(void **)&find = old_dlsym(RTLD_DEFAULT, "_dl_find_object");
+	return find != NULL && find(f, out) == 0;
+}
+
+static bool
+object_has(const struct object_place *place, bool known, const void *object,
+    const void *f)
+{
+	return f == NULL || (known ? (const char *)f >= place->from &&
+	    (const char *)f < place->until : object_of(f) == object);
+}
+
+/* Are all those behind us of the object that throws, the language's library?
+ * Another one may replace some. */
+static bool
+news_are_of(const void *throw)
+{
+	struct object_place place;
+	bool known = object_find(throw, &place);
+	const void *object = known ? NULL : object_of(throw);
+	unsigned i;
+
+	for (i = 0; i < N_NEWS; i++)
+		if (!object_has(&place, known, object,
+		    *(const void **)&real_news[i]))
+			return false;
+	for (i = 0; i < N_DELETES; i++)
+		if (!object_has(&place, known, object,
+		    *(const void **)&real_deletes[i]))
+			return false;
+	return throw != NULL;
 }
 
 /* Each once, since others may be calling them; what is found nowhere is done
@@ -335,7 +397,6 @@ news_find(void)
 	static new_fn *const own_news[N_NEWS] = {NEWS(OWN_NEW_ROW)};
 	static delete_fn *const own_deletes[N_DELETES] = {
 	    DELETES(OWN_DELETE_ROW)};
-	const void *object, *of_malloc, *of_language;
 	unsigned i;
 
 	for (i = 0; i < N_NEWS && old_dlsym != NULL; i++)
@@ -348,12 +409,11 @@ news_find(void)
 		news_set(NULL, NULL);
 		return;
 	}
-	object = object_of(*(void **)&real_news[0]);
-	of_malloc = object_of(*(void **)&next.malloc);
-	of_language = object_of(old_dlsym(RTLD_NEXT, "__cxa_throw"));
-	if (object == of_malloc)
+	if (object_of(*(void **)&real_news[0]) ==
+	    object_of(*(void **)&next.malloc))
 		news_set(own_news, own_deletes);
-	else if (object != of_language || news_are_replaced())
+	else if (!news_are_of(old_dlsym(RTLD_NEXT, "__cxa_throw")) ||
+	    news_are_before())
 		news_set(real_news, real_deletes);
 	else
 		news_set(NULL, NULL);

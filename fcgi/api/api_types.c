@@ -84,6 +84,7 @@ types_put_idle(struct writer *w, const struct type *t)
 	writer_key_open(w, "idle", '{');
 	types_put_reasons(w, "labels", t->idle_reasons);
 	if (t->idle_frames != NULL) {
+		writer_key_str(w, "lost", t->lost_frames);
 		types_put_reasons(w, "certain", t->idle_certain_reasons);
 		types_put_reasons(w, "others", t->idle_other_reasons);
 		writer_key_str(w, "frames", t->idle_frames);

@@ -21,8 +21,8 @@
  * Who waits for work: in a call that waits for any of several, in a sleep, in
  * accept(), for signals, in a wait for a condition that gives up after a time,
  * and in one of the threads that LevelDB, RocksDB, redis and memcached have for
- * what is done beside; neither sleeps nor conditions where there is a mark,
- * since anything may be behind it.
+ * what is done beside; not where there is a mark, since anything may be behind
+ * it, but for polls that are below the threshold, as servers at work have them.
  * None of it where a statement is under way, which so waits for the locks of
  * rows and tables, for a client that takes its result, for a replica: those of
  * MariaDB and MySQL, and of PostgreSQL.  Nor in a call of a database that is in
@@ -30,7 +30,8 @@
  * another has written (SQLite).  Who runs, or wants a CPU, waits for no work.
  */
 #define IDLE                                                                   \
-	.idle_reasons = "poll", .idle_certain_reasons = "timer",               \
+	.idle_reasons = "poll", .lost_frames = "^[[](?!below threshold)",      \
+	.idle_certain_reasons = "timer",                                       \
 	.idle_other_reasons = "condition|network|other",                       \
 	.idle_frames = "^(accept4?$|inet_csk_accept|do_sigtimedwait|"          \
 	               "pthread_cond_(timed|clock)wait|"                       \
@@ -44,8 +45,9 @@
 	.busy_frames = "^(dispatch_command|mysql_execute_command|"             \
 	               "Rows_log_event::|exec_simple_query$|PortalRun$|"       \
 	               "CommitTransaction(Command)?$|secure_write$|"           \
-	               "ParallelQueryMain$|"                                   \
-	               "(leveldb|rocksdb)::DBImpl::|libleveldb[.]so|"          \
+	               "ParallelQueryMain$|GetCachedPlan$|pg_plan_query$|"     \
+	               "parse_analyze_|"                                       \
+	               "(leveldb|rocksdb)::DB(Impl)?::|libleveldb[.]so|"       \
 	               "rocksdb::PessimisticTransaction::|"                    \
 	               "sqlite3_(?!sleep$))"
 

@@ -71,11 +71,11 @@ struct type {
 	 * has pushed is their sum, where the first of them is there. */
 	const char *const *parts;
 	/* NULL, or which stacks wait for work, as regular expressions: for
-	 * what they wait, and with no frame that may hide what it is; and of
-	 * those that wait for something else, with one of these frames and
-	 * none of those; none of all these with one of somebody who is at
-	 * work. */
-	const char *idle_reasons, *idle_certain_reasons;
+	 * what they wait, with no frame that says that some are not known; or
+	 * for what else, with none that may hide what it is; or with one of
+	 * these frames and none of those; none of all these with one of
+	 * somebody who is at work. */
+	const char *idle_reasons, *lost_frames, *idle_certain_reasons;
 	const char *idle_other_reasons, *idle_frames, *doubt_frames;
 	const char *busy_frames;
 };

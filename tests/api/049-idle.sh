@@ -53,12 +53,12 @@ check "another word is an error" js 'd.field === "idle"'
 pg=$(enc 'offcpu{service="pg"}')
 get GET "/api/v1/flamegraph.json?query=$pg&$when&idle=hide"
 check "nor is a commit that waits for a replica, or a client's pause" js '
-    d.flamebearer.numTicks === 20 * 2e9 &&
+    d.flamebearer.numTicks === 20 * 2.25e9 &&
     d.flamebearer.names.includes("SyncRepWaitForLSN") &&
     d.flamebearer.names.includes("secure_write")'
 get GET "/api/v1/flamegraph.folded?query=$pg&$when&idle=hide&bare=1"
 check "in folded stacks" sh -c \
-    "test \$(wc -l <'$T/body') = 2 && ! grep -q pq_getbyte '$T/body'"
+    "test \$(wc -l <'$T/body') = 3 && ! grep -q pq_getbyte '$T/body'"
 get GET "/api/v1/flamegraph.pprof?query=$(enc 'inuse_space{service="pg"}')&$when"
 check "no data has its type's unit" sh -c "gunzip -c '$T/body' | grep -aq bytes"
 get GET "/api/v1/flamegraph.json?query=$(enc 'offcpu{service="within"}')&$when&idle=hide"

@@ -371,7 +371,7 @@ fill_idle(struct batch *b, uint64_t slot)
 }
 
 /* Backends wait 4 s for statements, and within some 1 s for a replica, as long
- * for a client that takes no result. */
+ * for a client that takes no result, a quarter in nobody knows what. */
 static void
 fill_idle_statements(struct batch *b, uint64_t slot)
 {
@@ -390,6 +390,8 @@ fill_idle_statements(struct batch *b, uint64_t slot)
 	    NS_PER_S);
 	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
 	    "main;PostgresMain;secure_write;poll"), NS_PER_S);
+	batch_add_profile(b, off, slot, stack_of(b, "reason", "poll",
+	    "[truncated];plpgsql_exec_function;pg_sleep;poll"), NS_PER_S / 4);
 }
 
 #define BACKGROUND                                                             \

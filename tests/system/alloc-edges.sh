@@ -81,6 +81,93 @@ done
 
 g++ $CXXFLAGS -Wno-sized-deallocation -DOPERATORS -o "$dir/operators" $lib/alloc_owner.cc
 runs "a program with its own operator new" "$library" "$dir/operators"
+
+# Some of them alone: the language's library does the others by way of those.
+cat >"$dir/some.cc" <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#define HEADER 64
+
+static int calls, balance;
+
+static void *
+take(std::size_t n)
+{
+	char *p = static_cast<char *>(std::malloc(n + HEADER));
+
+	if (p == nullptr)
+		throw std::bad_alloc();
+	calls++;
+	balance++;
+	return p + HEADER;
+}
+
+static void
+give(void *p)
+{
+	balance -= p != nullptr;
+	std::free(p == nullptr ? p : static_cast<char *>(p) - HEADER);
+}
+
+#ifdef ALIGNED
+void *
+operator new(std::size_t n, std::align_val_t)
+{
+	return take(n);
+}
+
+void
+operator delete(void *p, std::align_val_t) noexcept
+{
+	give(p);
+}
+#else
+void *
+operator new[](std::size_t n)
+{
+	return take(n);
+}
+
+void
+operator delete[](void *p) noexcept
+{
+	give(p);
+}
+#endif
+
+struct alignas(32) wide {
+	char c[64];
+	~wide() {}
+};
+
+int
+main()
+{
+	for (int i = 0; i < 1000; i++) {
+#ifdef ALIGNED
+		wide *one = new wide, *many = new wide[3];
+		delete one;
+		delete[] many;
+#else
+		std::string *s = new std::string[10];
+		int *n = new (std::nothrow) int[100];
+		delete[] s;
+		delete[] n;
+#endif
+	}
+	if (calls == 2000 && balance == 0)
+		return 0;
+	std::printf("%d calls, %d left\n", calls, balance);
+	return 1;
+}
+END
+for how in "" -DALIGNED; do
+	g++ -std=c++17 -O1 -Wno-sized-deallocation $how -o "$dir/some" "$dir/some.cc"
+	runs "a program with some operators of its own $how" "$library" "$dir/some"
+done
 g++ $CXXFLAGS -o "$dir/owner" $lib/alloc_owner.cc "$dir/behind.o"
 runs "a program with its own malloc" "$library" "$dir/owner"
 jemalloc=$(ls /usr/lib/*/libjemalloc.a 2>/dev/null)

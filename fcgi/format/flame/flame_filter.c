@@ -19,9 +19,9 @@
  * frames, and of who is at work, or may be. */
 enum { FILTER_FOCUS = 1, FILTER_IGNORE = 2, FILTER_FRAMES = 4,
 	FILTER_DOUBT = 8, FILTER_BUSY = 16, FILTER_REASONS = 32,
-	FILTER_OTHERS = 64, FILTER_CERTAIN = 128 };
+	FILTER_OTHERS = 64, FILTER_CERTAIN = 128, FILTER_LOST = 256 };
 
-#define FILTERS 8 /* by the bits above */
+#define FILTERS 9 /* by the bits above */
 #define OF_REASONS (FILTER_REASONS | FILTER_OTHERS | FILTER_CERTAIN)
 
 struct filter {
@@ -30,7 +30,7 @@ struct filter {
 };
 
 static const struct err *
-filter_match(struct filter *f, const char *name, uint8_t *bits)
+filter_match(struct filter *f, const char *name, uint16_t *bits)
 {
 	uint64_t key = (uintptr_t)name;
 	uint32_t known = map64_get(&f->seen, key);
@@ -50,24 +50,25 @@ filter_match(struct filter *f, const char *name, uint8_t *bits)
 		if (e == NULL && !map64_add(&f->seen, key, known))
 			e = err_nomem();
 	}
-	*bits = (uint8_t)known;
+	*bits = (uint16_t)known;
 	return e;
 }
 
 /* Those that what stands at a depth may set: where reasons are, they are no
  * frames. */
-static uint8_t
+static uint16_t
 filter_bits(bool reasons, uint32_t depth)
 {
-	return reasons && depth == 1 ? OF_REASONS : (uint8_t)~OF_REASONS;
+	return reasons && depth == 1 ? OF_REASONS : (uint16_t)~OF_REASONS;
 }
 
 static bool
-filter_is_idle(uint8_t m)
+filter_is_idle(uint16_t m)
 {
-	const uint8_t other = FILTER_FRAMES | FILTER_OTHERS;
+	const uint16_t sure = FILTER_REASONS | FILTER_LOST;
+	const uint16_t other = FILTER_FRAMES | FILTER_OTHERS;
 
-	return (m & FILTER_BUSY) == 0 && ((m & FILTER_REASONS) != 0 ||
+	return (m & FILTER_BUSY) == 0 && ((m & sure) == FILTER_REASONS ||
 	    ((m & FILTER_DOUBT) == 0 && ((m & FILTER_CERTAIN) != 0 ||
 	    (m & other) == other)));
 }
@@ -76,11 +77,12 @@ static const struct err *
 filter_nodes(struct filter *f, const struct profile *p, bool reasons,
     bool *taken)
 {
-	uint8_t *path = malloc(p->n_nodes); /* what matches on the way there */
+	/* what matches on the way there */
+	uint16_t *path = malloc(p->n_nodes * sizeof(*path));
 	const struct err *e = path == NULL ? err_nomem() : NULL;
 
 	for (size_t i = 0; e == NULL && i < p->n_nodes; i++) {
-		uint8_t m = 0;
+		uint16_t m = 0;
 
 		if (i > 0) {
 			e = filter_match(f, p->nodes[i].name, &m);
@@ -105,11 +107,12 @@ const struct err *
 flame_filter(bool **out, const struct profile *p, const struct flame_options *o)
 {
 	static const char *const fields[FILTERS] = {"focus", "ignore", "idle",
-	    "idle", "idle", "idle", "idle", "idle"};
+	    "idle", "idle", "idle", "idle", "idle", "idle"};
 	const struct type none = {.name = NULL}, *t = o->idle ? o->idle : &none;
 	const char *const texts[FILTERS] = {o->focus, o->ignore, t->idle_frames,
 	    t->doubt_frames, t->busy_frames, t->idle_reasons,
-	    t->idle_other_reasons, t->idle_certain_reasons};
+	    t->idle_other_reasons, t->idle_certain_reasons,
+	    t->lost_frames};
 	struct filter f = {0};
 	const struct err *e = NULL;
 
