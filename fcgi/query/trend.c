@@ -34,6 +34,12 @@
 #define FEW_PART 0.5
 /* The variance of a walk's slope by all pairs, over that by its two ends. */
 #define WALK_PAIRS 1.2
+/* What has fallen to this part of what it was has given it back; it fills again
+ * where it rises at this part of the rate that it had, to no more than this
+ * part beyond. */
+#define FALL_PART 0.25
+#define AGAIN_PART 0.33
+#define AGAIN_MORE 1.25
 
 const char *
 trend_state_name(enum trend_state state)
@@ -318,6 +324,50 @@ trend_surest(const struct trend_part of[TREND_PARTS])
 	return best;
 }
 
+/* Where it was least and most before it gave all that back the last time, and
+ * where it had. */
+struct trend_fall {
+	size_t least, most, fallen;
+};
+
+static bool
+trend_falls(const struct trend_point *p, size_t n, struct trend_fall *out)
+{
+	struct trend_fall at = {0, 0, 0};
+	bool falls = false;
+
+	for (size_t i = 1; i < n; i++) {
+		if (p[i].y <= FALL_PART * p[at.most].y) {
+			at.fallen = i;
+			*out = at;
+			falls = true;
+			at = (struct trend_fall){i, i, i};
+		} else if (p[i].y < p[at.least].y) {
+			at.least = at.most = i;
+		} else if (p[i].y > p[at.most].y) {
+			at.most = i;
+		}
+	}
+	return falls;
+}
+
+/* A cache that is cleared, and fills as fast as it did before. */
+static bool
+trend_fills_again(const struct trend_point *p, size_t n)
+{
+	const struct trend_point *end = p + n - 1;
+	struct trend_fall at;
+	double rate;
+
+	if (!trend_falls(p, n, &at) || at.most == at.least)
+		return false;
+	rate = (p[at.most].y - p[at.least].y) / (p[at.most].x -
+	    p[at.least].x);
+	return end->y <= AGAIN_MORE * p[at.most].y &&
+	    end->y - p[at.fallen].y >= AGAIN_PART * rate * (end->x -
+	    p[at.fallen].x);
+}
+
 /*
  * In all, of the last half and of the last third: a leak that begins late is
  * one, and what has grown and does no longer is none.  The slope is that of
@@ -338,6 +388,10 @@ trend_of(const struct trend_point *points, size_t n, double grain)
 	for (size_t i = 0; i < TREND_PARTS; i++) {
 		of[i] = trend_part(points, n, i + 1, grain);
 		grew |= of[i].beyond;
+	}
+	if (trend_fills_again(points, n)) {
+		of[0].wide.state = TREND_PLATEAU;
+		return of[0].wide;
 	}
 	grows = grew && of[last].own.low > 0;
 	for (size_t i = 0; grew && i < TREND_PARTS; i++)

@@ -3,7 +3,8 @@
  * pairs of points, which a third of wild points does not move, with the 95 %
  * interval by Kendall's variance (Sen 1968), made wider where a point
  * resembles the one before it.  And whether it still does: what does not grow
- * in the last third of its points has come to an end.  What wanders without a
+ * in the last third of its points has come to an end, and so has what was given
+ * back, nearly all of it, and fills as fast as before.  What wanders without a
  * direction is called growing in less than one of 20 cases of 48 points, and
  * in one of 16 where there are fewer.
  *

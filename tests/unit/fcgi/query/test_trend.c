@@ -213,6 +213,34 @@ static double rare_step(void)
 	return noise() < 0.4 ? 0 : noise() > 0 ? 1 : -1;
 }
 
+/* A cache that is cleared, seen in two of its cycles: it fills as it did. */
+TEST(what_fills_again_does_not_grow)
+{
+	struct trend_point p[48];
+	struct trend t;
+	int grown = 0;
+
+	for (size_t begin = 0; begin < 15; begin++) {
+		for (size_t i = 0; i < 30; i++)
+			p[i] = (struct trend_point){(double)i, (double)((begin +
+			    i) % 16) * 7 + 1 + noise()};
+		grown += trend_of(p, 30, 0).state == TREND_GROWING;
+	}
+	CHECK_INT(grown, 0);
+	/* A start that gives back, with a leak that is slower, is one. */
+	for (size_t i = 0; i < 48; i++)
+		p[i] = (struct trend_point){(double)i, i < 8 ? 20 *
+		    (double)i : 5 + (double)i + noise() / 4};
+	t = trend_of(p, 48, 0);
+	CHECK_STR(trend_state_name(t.state), "growing");
+	CHECK(t.slope > 0.9 && t.slope < 1.1);
+	/* And so is what goes far beyond what was given back. */
+	for (size_t i = 0; i < 48; i++)
+		p[i] = (struct trend_point){(double)i, i < 8 ? 3 + (double)i :
+		    (double)(i - 8) + noise() / 4};
+	CHECK_STR(trend_state_name(trend_of(p, 48, 0).state), "growing");
+}
+
 TEST(a_walk_is_not_called_growth)
 {
 	static double (*const steps[])(void) = {plain_step, wide_step,
@@ -577,5 +605,6 @@ main(void)
 	RUN(a_new_program_may_be_another);
 	RUN(one_program_is_all);
 	RUN(what_follows_the_load_does_so_over_restarts);
+	RUN(what_fills_again_does_not_grow);
 	return test_done();
 }
