@@ -58,9 +58,11 @@ bool coverage_falls_short(const struct coverage *c, const struct profile *p);
 const struct err *coverage_calibrate(struct profile *p, int128 cpu_ns);
 
 /* Why there is nothing of memory: programs tell it themselves, or our library
- * in them, of which a copy elsewhere is another one. */
-#define COVERAGE_UNSEEN "no process of these had the library that the daemon " \
-	"watches, which memlens run loads, nor gave a heap profile of its own"
+ * in them, of which a copy elsewhere is another one, as soon as it has picked
+ * something. */
+#define COVERAGE_UNSEEN "no process of these had a sample, one in 512 KiB, " \
+	"of the library that the daemon watches, which memlens run loads, " \
+	"nor gave a heap profile of its own"
 
 /* And why what the library has seen is a zero, which need not be all. */
 #define COVERAGE_NONE_SAMPLED "no allocation that was sampled is of this; " \

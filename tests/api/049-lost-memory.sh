@@ -59,10 +59,10 @@ check "nothing seen, and some lost: no data" told 'm.state === "no data" &&
 
 tree 'alloc_space{service="kv"}' 0
 check "who has no library is no data, and why" told 'm.state === "no data" &&
-    /no process of these had the library/.test(m.why)'
+    /no process of these had a sample, one in 512 KiB, of the library/.test(m.why)'
 get GET "/api/v1/lifetimes?service=kv&from=$((END - 200))&until=$END"
 check "so are his lifetimes" js 'd.state === "no data" &&
-    /no process of these had the library/.test(d.why)'
+    /no process of these had a sample, one in 512 KiB, of the library/.test(d.why)'
 
 for type in alloc_space inuse_space; do
 	tree "$type{service=\"pulled\"}" 1
