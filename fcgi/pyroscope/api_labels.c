@@ -37,16 +37,6 @@ labels_load(struct context *c, const struct request *rq, struct totals **t)
 	return e;
 }
 
-static void
-labels_app(const struct totals_group *g, char *app, size_t size)
-{
-	const char *service = label_find(g->desc.labels, g->desc.n_labels,
-	    "service");
-
-	snprintf(app, size, "%s.%s", service != NULL ? service : "",
-	    g->desc.name);
-}
-
 static const struct err *
 labels_put(struct label_texts *texts, struct response *rs)
 {
@@ -60,6 +50,52 @@ labels_put(struct label_texts *texts, struct response *rs)
 		writer_str(&w, texts->list[i]);
 	writer_close(&w, ']');
 	return NULL;
+}
+
+static void
+labels_app(const struct series_desc *d, char *app, size_t size)
+{
+	const char *service = label_find(d->labels, d->n_labels, "service");
+
+	snprintf(app, size, "%s.%s", service != NULL ? service : "", d->name);
+}
+
+static bool
+labels_take_app(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	const struct type *made = types_made_with(d->name);
+	struct series_desc sum = *d;
+	char app[600];
+
+	(void)last_ns;
+	labels_app(d, app, sizeof(app));
+	label_texts_add(arg, app);
+	if (made != NULL) {
+		sum.name = made->name;
+		labels_app(&sum, app, sizeof(app));
+		label_texts_add(arg, app);
+	}
+	return true;
+}
+
+/* All applications there are: of the series alone. */
+static const struct err *
+labels_apps(struct context *c, struct response *rs)
+{
+	struct label_texts texts = {0};
+	struct store_extent extent;
+	struct store *s;
+	const struct err *e = context_store(c, &s);
+
+	if (e != NULL)
+		return e;
+	store_extent(s, &extent);
+	e = store_each_profile(s, extent.from_ns, extent.until_ns,
+	    labels_take_app, &texts);
+	if (e == NULL)
+		e = labels_put(&texts, rs);
+	label_texts_fini(&texts);
+	return e;
 }
 
 const struct err *
@@ -90,15 +126,19 @@ api_label_values(struct context *c, struct request *rq, struct response *rs)
 	const struct err *e;
 	char app[600];
 
-	if ((e = request_need(rq, "label", &label)) != NULL ||
-	    (e = labels_load(c, rq, &t)) != NULL)
+	if ((e = request_need(rq, "label", &label)) != NULL)
+		return e;
+	if (strcmp(label, "__name__") == 0 &&
+	    request_text(rq, "query") == NULL)
+		return labels_apps(c, rs);
+	if ((e = labels_load(c, rq, &t)) != NULL)
 		return e;
 	for (size_t i = 0; i < t->n_groups; i++) {
 		const struct totals_group *g = &t->groups[i];
 		const char *value = label_find(g->labels, g->n_labels, label);
 
 		if (strcmp(label, "__name__") == 0) {
-			labels_app(g, app, sizeof(app));
+			labels_app(&g->desc, app, sizeof(app));
 			value = app;
 		}
 		if (value != NULL)
@@ -119,15 +159,13 @@ struct apps {
 static void
 apps_put(struct apps *a, const struct series_desc *d)
 {
-	const char *service = label_find(d->labels, d->n_labels, "service");
 	int64_t scale;
 	const char *unit = unit_of_type(d->name, d->unit, &scale);
 	bool timed = unit_is_time(unit) && d->period > 0;
 	struct writer *w = &a->w;
 	char name[600];
 
-	snprintf(name, sizeof(name), "%s.%s", service != NULL ? service : "",
-	    d->name);
+	labels_app(d, name, sizeof(name));
 	if (strcmp(name, a->last) == 0)
 		return;
 	memcpy(a->last, name, sizeof(name));

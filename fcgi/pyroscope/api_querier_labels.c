@@ -202,6 +202,42 @@ values_take(struct querier *q, void *arg, const struct totals_group *g)
 	return NULL;
 }
 
+/* Is it a series' own, whatever labels its stacks have? */
+static bool
+value_is_of_series(const char *name)
+{
+	return strcmp(name, "__profile_type__") == 0 ||
+	    strcmp(name, "__name__") == 0 || strcmp(name, "service_name") == 0;
+}
+
+static bool
+values_take_series(void *arg, const struct series_desc *d, int64_t last_ns)
+{
+	const struct type *made = types_made_with(d->name);
+	struct totals_group g = {.desc = *d};
+
+	(void)last_ns;
+	values_take(NULL, arg, &g);
+	if (made != NULL) {
+		g.desc.name = made->name;
+		g.desc.unit = made->unit;
+		values_take(NULL, arg, &g);
+	}
+	return true;
+}
+
+/* Of the series alone: what others push is not read for it. */
+static const struct err *
+values_of_series(struct querier *q, int64_t start, int64_t end,
+    struct values *v)
+{
+	int64_t from, until;
+	const struct err *e = querier_range(q, start, end, &from, &until);
+
+	return e != NULL ? e : store_each_profile(q->store, from, until,
+	    values_take_series, v);
+}
+
 const struct err *
 querier_label_values(struct querier *q, const ProtobufCMessage *request,
     ProtobufCMessage **answer)
@@ -216,7 +252,9 @@ querier_label_values(struct querier *q, const ProtobufCMessage *request,
 	if (*r->name == '\0')
 		return err_field(ERR_REQUEST, 400, "name", "is missing");
 	if (e == NULL)
-		e = sets_each(q, r->matchers, r->n_matchers, r->start, r->end,
+		e = r->n_matchers == 0 && value_is_of_series(r->name) ?
+		    values_of_series(q, r->start, r->end, &v) :
+		    sets_each(q, r->matchers, r->n_matchers, r->start, r->end,
 		    values_take, &v);
 	if (e == NULL)
 		e = texts_take(q, &v.texts, &a->n_names, &a->names);

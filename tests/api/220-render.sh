@@ -106,6 +106,11 @@ check "label values" js 'd.join() === "eu,us"'
 get GET "/label-values?label=__name__"
 check "applications" js 'd.includes("app.cpu") &&
     d.includes("gone.inuse_space")'
+jq -r .[] "$T/body" | sort >"$T/names"
+get GET "/api/apps"
+jq -r .[].name "$T/body" | sort >"$T/apps"
+check "which are those of /api/apps, none read by its stacks" \
+    diff "$T/names" "$T/apps"
 get GET "/label-values"
 check "no label: 400" status 400
 put "$T/two" "/ingest?name=app.cpu&$at&sampleRate=50"
