@@ -24,7 +24,6 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "collector/bpf/disk.h"
-#include "collector/bpf/pointer.bpf.h"
 #include "collector/bpf/queued.bpf.h"
 #include "collector/bpf/sums.bpf.h"
 #include "collector/bpf/wait_clock.bpf.h"

@@ -18,8 +18,6 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "collector/bpf/pointer.bpf.h"
-
 #define TASK_SHIFT 6 /* no two begin in one line of the cache */
 #define QUEUED_PLACES 16384 /* a power of two; 256 KB */
 #define QUEUED_WAYS 4

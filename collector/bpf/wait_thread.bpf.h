@@ -12,7 +12,6 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "collector/bpf/pointer.bpf.h"
 #include "collector/bpf/wait.h"
 
 #define WAIT_PLACES 4096 /* a power of two; 2 MB */

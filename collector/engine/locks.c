@@ -40,7 +40,7 @@ struct lock {
 };
 
 struct locks {
-	struct pattern *busy; /* frames of who is at work: store/model/types.c */
+	struct pattern *busy; /* frames of who is at work */
 	uint8_t types[LOCK_SERIES];
 	uint32_t slot;
 	uint32_t n, slots[SLOTS]; /* number + 1 */

@@ -373,25 +373,17 @@ trend_fills_again(const struct trend_point *p, size_t n)
  * one, and what has grown and does no longer is none.  The slope is that of
  * the longest of them which the last third does not contradict.
  */
-struct trend
-trend_of(const struct trend_point *points, size_t n, double grain)
+static struct trend
+trend_by_parts(const struct trend_point *points, size_t n, double grain)
 {
 	const size_t last = TREND_PARTS - 1;
 	struct trend_part of[TREND_PARTS];
 	const struct trend *best;
 	bool grew = false, grows;
 
-	if (n < TREND_POINTS_MIN)
-		return (struct trend){TREND_UNKNOWN, 0, 0, 0};
-	if (n > TREND_POINTS_MAX)
-		n = TREND_POINTS_MAX;
 	for (size_t i = 0; i < TREND_PARTS; i++) {
 		of[i] = trend_part(points, n, i + 1, grain);
 		grew |= of[i].beyond;
-	}
-	if (trend_fills_again(points, n)) {
-		of[0].wide.state = TREND_PLATEAU;
-		return of[0].wide;
 	}
 	grows = grew && of[last].own.low > 0;
 	for (size_t i = 0; grew && i < TREND_PARTS; i++)
@@ -404,6 +396,21 @@ trend_of(const struct trend_point *points, size_t n, double grain)
 		return of[0].wide; /* or it may have come by its samples */
 	of[last].wide.state = TREND_GROWING;
 	return of[last].wide;
+}
+
+struct trend
+trend_of(const struct trend_point *points, size_t n, double grain)
+{
+	struct trend t;
+
+	if (n < TREND_POINTS_MIN)
+		return (struct trend){TREND_UNKNOWN, 0, 0, 0};
+	if (n > TREND_POINTS_MAX)
+		n = TREND_POINTS_MAX;
+	t = trend_by_parts(points, n, grain);
+	if (t.state == TREND_GROWING && trend_fills_again(points, n))
+		t.state = TREND_PLATEAU;
+	return t;
 }
 
 /* ---- over restarts ---- */

@@ -64,7 +64,7 @@ fcgi/format/flame: fcgi/format generated store store/model store/base
 fcgi/format/out: fcgi/format/flame fcgi/format generated store store/model
 	store/base
 fcgi/http: store/base
-collector/java: store/batch store/base
+collector/java: collector/base store/batch store/base
 fcgi/child: store/base
 fcgi/server: fcgi/child fcgi/format store store/batch store/model store/base
 fcgi/draw: fcgi/server store/base

@@ -171,7 +171,7 @@ TEST(a_torn_one_changes_no_answer)
 		check_answers(&m, &right, false);
 	}
 	close(fd);
-	for (unsigned i = 0; i < 9; i++) /* the writer makes it anew */
+	for (unsigned i = 0; i < 20; i++) /* the writer makes it anew */
 		put_slot(&m);
 	buf_fini(&right);
 	right = truth(&m);
