@@ -3,6 +3,9 @@
  * profile, how one of them moves over time, who calls it and what it calls.
  */
 #include "fcgi/api/pages.h"
+
+#include <string.h>
+
 #include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/flame/sandwich.h"
@@ -104,7 +107,7 @@ table_time_point(struct writer *w, const struct table_time *t,
 		return e;
 	writer_open(w, '[');
 	writer_seconds(w, from_ns);
-	if (sum.slots > 0) {
+	if (sum.slots > 0 && strcmp(t->page->state, "no data") != 0) {
 		writer_int128(w, sum.self);
 		writer_int128(w, sum.total);
 	} else {

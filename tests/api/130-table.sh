@@ -46,6 +46,9 @@ check "no data is null" js 'd.over_time.points.some((p) => p[1] === null) &&
     d.over_time.points.every((p) => p[1] !== 0)'
 check "the points add up to the row" js 'd.over_time.points.reduce(
     (s, p) => s + p[1], 0) === d.rows.find((r) => r.name === "read").self'
+get GET "/api/v1/table.json?query=$(enc 'cpu{service="kv",pool="never"}')&$range&function=read&step=50"
+check "nor is a label that no stack has a zero" js 'd.state === "no data" &&
+    d.over_time.points.every((p) => p[1] === null && p[2] === null)'
 get GET "/api/v1/table.json?query=$q&from=1699999301&until=1699999698&function=main&step=7s"
 check "cut slots too" js 'd.over_time.step === 10 &&
     d.over_time.points.reduce((s, p) => s + p[2], 0) ===
