@@ -97,7 +97,8 @@ check "an empty picture says nothing of samples" sh -c \
 get GET /api/v1/types
 check "the type is there, with its parts and its idle waits" js '((t) =>
     t.present && t.parts.join() === "offcpu,cpu" &&
-    t.idle.labels === "reason=~\"poll|timer\"")(d.types.find((t) =>
+    t.idle.labels === "reason=~\"poll\"" &&
+    t.idle.certain === "reason=~\"timer\"")(d.types.find((t) =>
     t.name === "wall"))'
 get GET "/api/v1/services?$new"
 check "a service with offcpu has wall" js '((list) => ["cpu", "offcpu",
