@@ -2,10 +2,9 @@
  * GET /api/v1/table.json and sandwich.json: what each function has of a
  * profile, how one of them moves over time, who calls it and what it calls.
  */
-#include "fcgi/api/pages.h"
-
 #include <string.h>
 
+#include "fcgi/api/pages.h"
 #include "fcgi/format/flame/flame_shape.h"
 #include "fcgi/format/flame/flamebearer.h"
 #include "fcgi/format/flame/sandwich.h"
