@@ -10,8 +10,8 @@
  *
  * Places are found by a hash of where the task is: its number is another one
  * after it has executed a program without being the process's first thread.  A
- * thread that had none, as one that left before
- * the probe was there, has the last queue alone.
+ * thread that had none, as one that left before the probe was there, has the
+ * last queue alone.
  */
 #ifndef COLLECTOR_BPF_QUEUED_BPF_H
 #define COLLECTOR_BPF_QUEUED_BPF_H

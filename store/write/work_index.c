@@ -14,7 +14,7 @@
 #include "store/write/work.h"
 
 #define INDEX_LEAST (128u << 10) /* bytes that are new, */
-#define INDEX_PART 8            /* and this part of the journal */
+#define INDEX_PART 8             /* and this part of the journal */
 
 static bool
 index_is_due(struct store_writer *w, char *journal)

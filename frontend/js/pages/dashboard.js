@@ -1,7 +1,8 @@
 /*
  * The dashboard's wiring: state in, requests out.  One tab is alive at a
  * time; a newer refresh aborts the older one; while following, the view
- * moves every slot, or as often as its charts change.  While the connection is lost, what was shown stays.
+ * moves every slot, or as often as its charts change.  While the connection is
+ * lost, what was shown stays.
  */
 (function (ns) {
   'use strict';
