@@ -490,7 +490,6 @@ locks_judge(struct engine *s, const struct aggregate_stack *stack)
 
 	if (kind == LOCK_TIMED && lock_is_wanted(s, stack))
 		kind = LOCK_CONDITION;
-
 	if (i == LOCKS_FULL ||
 	    (!kind_is_lock(kind) && !kind_is_condition(kind)))
 		return;
