@@ -30,7 +30,7 @@ struct names_want {
 	uint32_t *stacks;
 	uint32_t n, cap;
 	size_t bytes, whole; /* of entries: of a series; at most to name all, */
-	size_t left;         /* and of all series that are */
+	size_t *left;        /* and of all series of a question that are */
 };
 
 typedef const struct err *names_block_fn(struct names_want *w,
@@ -212,9 +212,10 @@ names_each_block(struct names_want *w, uint32_t number, names_block_fn *fn)
 	return e;
 }
 
-/* Stacks of the blocks that answer a range. */
+/* The blocks that answer a range. */
 static const struct err *
-names_want_pieces(struct names_want *w, const struct plan *p, uint32_t number)
+names_each_piece(struct names_want *w, const struct plan *p, uint32_t number,
+    names_block_fn *fn)
 {
 	const struct err *e = NULL;
 	const struct block *b;
@@ -228,7 +229,7 @@ names_want_pieces(struct names_want *w, const struct plan *p, uint32_t number)
 			    x->start, &at, &b);
 			if (e != NULL || b == NULL)
 				break;
-			e = names_want_block(w, b);
+			e = fn(w, b);
 		}
 	}
 	return e;
@@ -272,8 +273,11 @@ names_set_bit(uint8_t *bits, uint32_t number)
 	bits[number / 8] |= (uint8_t)(1u << number % 8);
 }
 
-/* All stacks of a series, or where those are many the ones of the plan's
- * blocks (NULL: all). */
+/*
+ * All stacks of a series, or where those are many the ones of the plan's
+ * blocks (NULL: all).  A file in which it has none of these, and of a loud
+ * service there may be dozens for one span, is not asked for its names.
+ */
 static const struct err *
 names_want_series(struct names_want *w, const struct plan *p,
     uint32_t number)
@@ -281,13 +285,20 @@ names_want_series(struct names_want *w, const struct plan *p,
 	const struct err *e = NULL;
 
 	w->bytes = 0;
+	if (p != NULL)
+		e = names_each_piece(w, p, number, names_measure_block);
+	if (e != NULL || (p != NULL && w->bytes == 0))
+		return e;
+	w->bytes = 0;
 	if (p != NULL && !names_bit(w->f->large, number))
 		e = names_each_block(w, number, names_measure_block);
-	if (e == NULL && (w->bytes > w->whole || w->bytes > w->left))
+	if (e == NULL && w->bytes > w->whole)
 		names_set_bit(w->f->large, number);
-	if (e == NULL && p != NULL && names_bit(w->f->large, number))
-		return names_want_pieces(w, p, number);
-	w->left -= p != NULL ? w->bytes : 0;
+	if (e == NULL && p != NULL &&
+	    (names_bit(w->f->large, number) || w->bytes > *w->left))
+		return names_each_piece(w, p, number, names_want_block);
+	if (p != NULL)
+		*w->left -= w->bytes;
 	if (e == NULL)
 		e = names_each_block(w, number, names_want_block);
 	names_set_bit(w->f->named, number);
@@ -350,11 +361,11 @@ names_has_any(const struct reader_file *f, const uint32_t *series, size_t n)
 
 static const struct err *
 names_of_file(struct store *s, struct reader_file *f, const struct plan *p,
-    const uint32_t *series, size_t n, uint32_t most)
+    const uint32_t *series, size_t n, uint32_t most, size_t *left)
 {
 	struct names_want w = {.f = f,
 	    .whole = most / 4 < NAMES_WHOLE ? most / 4 : NAMES_WHOLE,
-	    .left = most / 16};
+	    .left = left};
 	const struct err *e;
 
 	if (!names_has_any(f, series, n))
@@ -376,7 +387,7 @@ const struct err *
 reader_name_stacks(struct store *s, struct reader_file *f,
     const uint32_t *series, size_t n)
 {
-	return names_of_file(s, f, NULL, series, n, UINT32_MAX);
+	return names_of_file(s, f, NULL, series, n, UINT32_MAX, NULL);
 }
 
 const struct err *
@@ -385,6 +396,7 @@ reader_need_names(struct store *s, const struct plan *p,
 {
 	const struct err *e = NULL;
 	uint32_t before = s->syms.n_nodes;
+	size_t left = s->most_nodes / 16;
 
 	s->asks++;
 	for (size_t i = 0; i < p->n && e == NULL; i++) {
@@ -393,7 +405,7 @@ reader_need_names(struct store *s, const struct plan *p,
 		if (f->sealed == NULL || f->asked == s->asks)
 			continue;
 		f->asked = s->asks;
-		e = names_of_file(s, f, p, series, n, s->most_nodes);
+		e = names_of_file(s, f, p, series, n, s->most_nodes, &left);
 		if (e == NULL)
 			e = openspan_bound(s->syms.n_nodes - before,
 			    s->most_nodes);

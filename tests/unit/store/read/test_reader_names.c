@@ -271,6 +271,83 @@ TEST(a_short_range_of_many_series_is_answered)
 	model_fini(&m);
 }
 
+#define LATE 24 /* files of one span that came when it was sealed already */
+
+static void
+put_late(struct store_writer *w, unsigned i)
+{
+	struct batch *b = batch_new((uint64_t)SLOT);
+	uint32_t flood = put_series(b, "flood");
+
+	for (unsigned k = 0; k < 200; k++)
+		batch_add_profile(b, flood, BEGIN + i,
+		    put_stack(b, "flood", SPANS + i, k, DEPTH), 1);
+	CHECK_OK(batch_finish(b));
+	CHECK_OK(store_append(w, b));
+	CHECK_OK(store_tick(w, (BEGIN + 64 * (int64_t)(SPANS + i + 1)) *
+	    SLOT + SLOT));
+	batch_free(b);
+}
+
+/* Each of a span's files is small, and only one of them has the slot. */
+TEST(files_without_the_slot_are_not_named)
+{
+	struct store *s;
+	struct model m;
+
+	model_init(&m, 5);
+	for (unsigned i = 0; i < LATE; i++)
+		put_late(m.w, i);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	CHECK(s->n_files > 1);
+	store_bound_nodes(s, 4000);
+	for (unsigned i = 0; i < LATE; i += 5)
+		CHECK_INT(total(s, "cpu", i, i + 1), 200 * 10);
+	store_close(s);
+	model_fini(&m);
+}
+
+/* Sums by label set need no stack, however many there are. */
+TEST(label_sets_are_summed_without_stacks)
+{
+	struct totals_query q = {.from_ns = BEGIN * SLOT,
+	    .until_ns = (BEGIN + 192) * SLOT, .step_ns = 192 * SLOT,
+	    .sets = true};
+	struct selector *selector;
+	struct store *s, *sets;
+	struct totals *t = NULL;
+	const struct err *e;
+	struct model m;
+
+	make(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	store_bound_nodes(s, 4000);
+	CHECK_OK(selector_parse("cpu", &selector));
+	q.selector = selector;
+	e = store_query_totals(s, &q, &t);
+	CHECK(e != NULL && e->code == 413);
+	CHECK_OK(store_open_labels(&sets, s));
+	CHECK_OK(store_query_totals(sets, &q, &t));
+	CHECK_INT(t->n_groups, 2);
+	for (size_t i = 0; i < t->n_groups; i++) {
+		const struct totals_group *g = &t->groups[i];
+		const char *service = label_find(g->desc.labels,
+		    g->desc.n_labels, "service");
+
+		CHECK_STR(label_find(g->labels, g->n_labels, "process"),
+		    service);
+		CHECK_INT((int64_t)g->steps[0].sum,
+		    strcmp(service, "app") == 0 ? 192 * 70 : flooded(0, 192));
+	}
+	CHECK(sets->syms.n_nodes <= 3);
+	CHECK_INT(sets->syms.frames.n, 0);
+	totals_free(t);
+	selector_free(selector);
+	store_close(sets);
+	store_close(s);
+	model_fini(&m);
+}
+
 /* Stacks that no higher block has: no file of ours; asked for by all. */
 TEST(a_stack_without_a_name_is_named_with_all_others)
 {
@@ -301,6 +378,8 @@ main(void)
 	RUN(a_question_of_too_many_nodes_is_refused);
 	RUN(a_short_range_of_a_large_series_is_answered);
 	RUN(a_short_range_of_many_series_is_answered);
+	RUN(files_without_the_slot_are_not_named);
+	RUN(label_sets_are_summed_without_stacks);
 	RUN(a_stack_without_a_name_is_named_with_all_others);
 	return test_done();
 }
