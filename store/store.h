@@ -203,6 +203,12 @@ const struct err *store_open(struct store **out, const char *dir,
     size_t cache_bytes);
 void store_close(struct store *s);
 
+/* One more of the same directory, which knows of stacks nothing but their
+ * label sets: for store_query_totals() of `sets` alone, which then takes no
+ * memory for stacks, however many there are. */
+const struct err *store_open_labels(struct store **out,
+    const struct store *like);
+
 /* Takes up what the writer has done since. */
 const struct err *store_refresh(struct store *s);
 /* Between requests: forgets what was decoded of sealed files, and all names;

@@ -20,7 +20,8 @@
 
 /* The label sets of a request's query, or of everything. */
 static const struct err *
-labels_load(struct context *c, const struct request *rq, struct totals **t)
+labels_each(struct context *c, const struct request *rq, labelsets_fn *fn,
+    void *arg)
 {
 	const char *query = request_text(rq, "query");
 	struct flameql q = {0};
@@ -32,7 +33,7 @@ labels_load(struct context *c, const struct request *rq, struct totals **t)
 	e = query != NULL ? flameql_parse(&q, s, query)
 			  : flameql_parse_id(&q, "", "");
 	if (e == NULL)
-		e = labelsets_load(s, q.selector, 0, 0, t);
+		e = labelsets_each(s, q.selector, 0, 0, fn, arg);
 	flameql_free(&q);
 	return e;
 }
@@ -98,55 +99,64 @@ labels_apps(struct context *c, struct response *rs)
 	return e;
 }
 
+static const struct err *
+labels_take(void *arg, const struct totals_group *g)
+{
+	for (size_t i = 0; i < g->n_labels; i++)
+		label_texts_add(arg, g->labels[i].name);
+	return NULL;
+}
+
 const struct err *
 api_labels(struct context *c, struct request *rq, struct response *rs)
 {
 	struct label_texts texts = {0};
-	struct totals *t = NULL;
 	const struct err *e;
 
-	if ((e = labels_load(c, rq, &t)) != NULL)
-		return e;
 	label_texts_add(&texts, "__name__");
-	for (size_t i = 0; i < t->n_groups; i++)
-		for (size_t k = 0; k < t->groups[i].n_labels; k++)
-			label_texts_add(&texts, t->groups[i].labels[k].name);
-	e = labels_put(&texts, rs);
+	e = labels_each(c, rq, labels_take, &texts);
+	if (e == NULL)
+		e = labels_put(&texts, rs);
 	label_texts_fini(&texts);
-	totals_free(t);
 	return e;
+}
+
+struct label_values {
+	const char *label;
+	struct label_texts texts;
+};
+
+static const struct err *
+label_values_take(void *arg, const struct totals_group *g)
+{
+	struct label_values *v = arg;
+	const char *value = label_find(g->labels, g->n_labels, v->label);
+	char app[600];
+
+	if (strcmp(v->label, "__name__") == 0) {
+		labels_app(&g->desc, app, sizeof(app));
+		value = app;
+	}
+	if (value != NULL)
+		label_texts_add(&v->texts, value);
+	return NULL;
 }
 
 const struct err *
 api_label_values(struct context *c, struct request *rq, struct response *rs)
 {
-	struct label_texts texts = {0};
-	struct totals *t = NULL;
-	const char *label;
+	struct label_values v = {0};
 	const struct err *e;
-	char app[600];
 
-	if ((e = request_need(rq, "label", &label)) != NULL)
+	if ((e = request_need(rq, "label", &v.label)) != NULL)
 		return e;
-	if (strcmp(label, "__name__") == 0 &&
+	if (strcmp(v.label, "__name__") == 0 &&
 	    request_text(rq, "query") == NULL)
 		return labels_apps(c, rs);
-	if ((e = labels_load(c, rq, &t)) != NULL)
-		return e;
-	for (size_t i = 0; i < t->n_groups; i++) {
-		const struct totals_group *g = &t->groups[i];
-		const char *value = label_find(g->labels, g->n_labels, label);
-
-		if (strcmp(label, "__name__") == 0) {
-			labels_app(&g->desc, app, sizeof(app));
-			value = app;
-		}
-		if (value != NULL)
-			label_texts_add(&texts, value);
-	}
-	e = labels_put(&texts, rs);
-	label_texts_fini(&texts);
-	totals_free(t);
+	e = labels_each(c, rq, label_values_take, &v);
+	if (e == NULL)
+		e = labels_put(&v.texts, rs);
+	label_texts_fini(&v.texts);
 	return e;
 }
 

@@ -106,37 +106,29 @@ querier_profile_types(struct querier *q, const ProtobufCMessage *request,
 
 /* ---- labels ---- */
 
-typedef const struct err *sets_fn(struct querier *q, void *arg,
-    const struct totals_group *g);
-
 /* All label sets that any of the matchers takes; none: all. */
 static const struct err *
 sets_each(struct querier *q, char **matchers, size_t n, int64_t start,
-    int64_t end, sets_fn *fn, void *arg)
+    int64_t end, labelsets_fn *fn, void *arg)
 {
 	int64_t from, until;
 	const struct err *e = querier_range(q, start, end, &from, &until);
 
 	for (size_t i = 0; (i < n || (n == 0 && i == 0)) && e == NULL; i++) {
 		struct flameql ql;
-		struct totals *t = NULL;
 
 		e = flameql_parse_id(&ql, "", n == 0 ? "" : matchers[i]);
 		if (e == NULL)
-			e = labelsets_load(q->store, ql.selector, from, until,
-			    &t);
-		for (size_t g = 0; e == NULL && g < t->n_groups; g++)
-			e = fn(q, arg, &t->groups[g]);
-		totals_free(t);
+			e = labelsets_each(q->store, ql.selector, from, until,
+			    fn, arg);
 		flameql_free(&ql);
 	}
 	return e;
 }
 
 static const struct err *
-names_take(struct querier *q, void *arg, const struct totals_group *g)
+names_take(void *arg, const struct totals_group *g)
 {
-	(void)q;
 	for (size_t i = 0; i < g->n_labels; i++)
 		label_texts_add(arg, g->labels[i].name);
 	return NULL;
@@ -190,13 +182,12 @@ struct values {
 };
 
 static const struct err *
-values_take(struct querier *q, void *arg, const struct totals_group *g)
+values_take(void *arg, const struct totals_group *g)
 {
 	struct values *v = arg;
 	struct typeid id;
 	const char *value = group_value(g, v->name, &id);
 
-	(void)q;
 	if (value != NULL && *value != '\0')
 		label_texts_add(&v->texts, value);
 	return NULL;
@@ -210,32 +201,47 @@ value_is_of_series(const char *name)
 	    strcmp(name, "__name__") == 0 || strcmp(name, "service_name") == 0;
 }
 
+struct by_series {
+	labelsets_fn *fn;
+	void *arg;
+};
+
 static bool
-values_take_series(void *arg, const struct series_desc *d, int64_t last_ns)
+series_take(void *arg, const struct series_desc *d, int64_t last_ns)
 {
+	const struct by_series *b = arg;
 	const struct type *made = types_made_with(d->name);
 	struct totals_group g = {.desc = *d};
 
 	(void)last_ns;
-	values_take(NULL, arg, &g);
+	b->fn(b->arg, &g);
 	if (made != NULL) {
 		g.desc.name = made->name;
 		g.desc.unit = made->unit;
-		values_take(NULL, arg, &g);
+		b->fn(b->arg, &g);
 	}
 	return true;
 }
 
-/* Of the series alone: what others push is not read for it. */
+/* What is told of the series alone, if all these labels are: what others push
+ * is not read for it. */
 static const struct err *
-values_of_series(struct querier *q, int64_t start, int64_t end,
-    struct values *v)
+sets_each_of(struct querier *q, char *const *labels, size_t n_labels,
+    char **matchers, size_t n, int64_t start, int64_t end, labelsets_fn *fn,
+    void *arg)
 {
+	struct by_series b = {fn, arg};
+	bool of_series = n == 0 && n_labels > 0;
 	int64_t from, until;
-	const struct err *e = querier_range(q, start, end, &from, &until);
+	const struct err *e;
 
+	for (size_t i = 0; i < n_labels; i++)
+		of_series &= value_is_of_series(labels[i]);
+	if (!of_series)
+		return sets_each(q, matchers, n, start, end, fn, arg);
+	e = querier_range(q, start, end, &from, &until);
 	return e != NULL ? e : store_each_profile(q->store, from, until,
-	    values_take_series, v);
+	    series_take, &b);
 }
 
 const struct err *
@@ -252,10 +258,8 @@ querier_label_values(struct querier *q, const ProtobufCMessage *request,
 	if (*r->name == '\0')
 		return err_field(ERR_REQUEST, 400, "name", "is missing");
 	if (e == NULL)
-		e = r->n_matchers == 0 && value_is_of_series(r->name) ?
-		    values_of_series(q, r->start, r->end, &v) :
-		    sets_each(q, r->matchers, r->n_matchers, r->start, r->end,
-		    values_take, &v);
+		e = sets_each_of(q, (char *const *)&r->name, 1, r->matchers, r->n_matchers,
+		    r->start, r->end, values_take, &v);
 	if (e == NULL)
 		e = texts_take(q, &v.texts, &a->n_names, &a->names);
 	label_texts_fini(&v.texts);
@@ -283,13 +287,12 @@ combo_put(struct buf *b, const char *name, const char *value)
 }
 
 static const struct err *
-combos_take(struct querier *q, void *arg, const struct totals_group *g)
+combos_take(void *arg, const struct totals_group *g)
 {
 	struct combos *c = arg;
 	struct buf b = {0};
 	struct typeid id;
 
-	(void)q;
 	for (size_t i = 0; i < c->n_names; i++)
 		combo_put(&b, c->names[i], group_value(g, c->names[i], &id));
 	if (c->n_names == 0) {
@@ -345,8 +348,9 @@ querier_series(struct querier *q, const ProtobufCMessage *request,
 	const struct err *e = a == NULL ? err_nomem() : NULL;
 
 	if (e == NULL)
-		e = sets_each(q, r->matchers, r->n_matchers, r->start, r->end,
-		    combos_take, &c);
+		e = sets_each_of(q, r->label_names, r->n_label_names,
+		    r->matchers, r->n_matchers, r->start, r->end, combos_take,
+		    &c);
 	if (e == NULL && (e = label_texts_finish(&c.texts)) == NULL) {
 		a->labels_set = querier_array(q, c.texts.n,
 		    sizeof(*a->labels_set));

@@ -7,32 +7,53 @@
 #include <string.h>
 
 #include "store/base/err.h"
+#include "store/base/heap.h"
 
-const struct err *
-labelsets_load(struct store *s, const struct selector *selector,
-    int64_t from_ns, int64_t until_ns, struct totals **out)
+/* Of whole slots that there are, and of all that is kept as one. */
+static void
+labelsets_range(struct store *s, struct totals_query *q)
 {
-	struct totals_query q = {.selector = selector, .sets = true};
 	struct store_extent extent;
 	int64_t slot;
 
 	store_extent(s, &extent);
 	slot = extent.slot_ns;
-	if (until_ns <= 0) {
-		from_ns = extent.from_ns;
-		until_ns = extent.until_ns;
+	if (q->until_ns <= 0) {
+		q->from_ns = extent.from_ns;
+		q->until_ns = extent.until_ns;
 	}
-	if (from_ns < extent.from_ns)
-		from_ns = extent.from_ns;
-	if (until_ns > extent.until_ns)
-		until_ns = extent.until_ns;
-	q.from_ns = from_ns / slot * slot;
-	q.until_ns = (until_ns + slot - 1) / slot * slot;
-	if (q.until_ns < q.from_ns + slot)
-		q.until_ns = q.from_ns + slot;
-	store_kept_range(s, &q.from_ns, &q.until_ns);
-	q.step_ns = q.until_ns - q.from_ns;
-	return store_query_totals(s, &q, out);
+	if (q->from_ns < extent.from_ns)
+		q->from_ns = extent.from_ns;
+	if (q->until_ns > extent.until_ns)
+		q->until_ns = extent.until_ns;
+	q->from_ns = q->from_ns / slot * slot;
+	q->until_ns = (q->until_ns + slot - 1) / slot * slot;
+	if (q->until_ns < q->from_ns + slot)
+		q->until_ns = q->from_ns + slot;
+	store_kept_range(s, &q->from_ns, &q->until_ns);
+	q->step_ns = q->until_ns - q->from_ns;
+}
+
+const struct err *
+labelsets_each(struct store *s, const struct selector *selector,
+    int64_t from_ns, int64_t until_ns, labelsets_fn *fn, void *arg)
+{
+	struct totals_query q = {.selector = selector, .from_ns = from_ns,
+	    .until_ns = until_ns, .sets = true};
+	struct store *labels;
+	struct totals *t = NULL;
+	const struct err *e = store_open_labels(&labels, s);
+
+	if (e != NULL)
+		return e;
+	labelsets_range(labels, &q);
+	e = store_query_totals(labels, &q, &t);
+	for (size_t i = 0; e == NULL && i < t->n_groups; i++)
+		e = fn(arg, &t->groups[i]);
+	totals_free(t);
+	store_close(labels);
+	heap_trim();
+	return e;
 }
 
 bool

@@ -12,11 +12,14 @@
 struct err;
 struct selector;
 
-/* All (series, label set) of a selector, one group each; the whole store
- * where until_ns is 0.  totals_free() it. */
-const struct err *labelsets_load(struct store *s,
+typedef const struct err *labelsets_fn(void *arg,
+    const struct totals_group *g);
+
+/* Each (series, label set) of a selector; the whole store where until_ns is 0.
+ * Errors of fn and of store_query_totals(). */
+const struct err *labelsets_each(struct store *s,
     const struct selector *selector, int64_t from_ns, int64_t until_ns,
-    struct totals **out);
+    labelsets_fn *fn, void *arg);
 
 /* Texts, each once, sorted by bytes. */
 struct label_texts {

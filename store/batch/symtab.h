@@ -41,6 +41,8 @@ struct symtab {
 	struct map64 node_map;
 	uint32_t indexed;   /* nodes that are found */
 	bool shown;         /* series get the name that they are shown with */
+	bool roots;         /* of a call tree only the root is known, a label
+	                     * set, and stands for all of it */
 };
 
 /* From the numbers of a dictionary to those of the table. */

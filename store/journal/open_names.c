@@ -170,6 +170,7 @@ struct open_walker {
 	struct buf text; /* the string before */
 	struct frame_code frames; /* those before, of a file's dictionary */
 	bool collect;    /* marks what is needed; else puts it into the table */
+	bool roots;      /* of nodes, symtab.h */
 	struct open_many many;
 };
 
@@ -313,9 +314,13 @@ open_put_node(struct open_walker *w, const struct batch_node *n,
     uint32_t number)
 {
 	uint32_t parent = open_names_get(w->v, OPEN_NODES, n->parent);
-	uint32_t edge = open_names_get(w->v,
-	    n->parent == 0 ? OPEN_LABELS : OPEN_FRAMES, n->edge);
+	uint32_t edge;
 
+	if (w->roots && n->parent != 0)
+		return parent == INTERN_NONE ||
+		    open_put(w, OPEN_NODES, number, parent);
+	edge = open_names_get(w->v,
+	    n->parent == 0 ? OPEN_LABELS : OPEN_FRAMES, n->edge);
 	if (parent == INTERN_NONE || (edge == INTERN_NONE && n->parent == 0))
 		return true;
 	if (edge == INTERN_NONE)
@@ -420,6 +425,15 @@ open_walk(struct open_walker *w, enum open_kind kind, open_take_fn *fn)
 	return e;
 }
 
+static bool
+open_need_edge(struct open_walker *w, const struct batch_node *n)
+{
+	if (n->parent != 0 && w->roots)
+		return true;
+	return open_names_need(w->d, w->v,
+	    n->parent == 0 ? OPEN_LABELS : OPEN_FRAMES, n->edge);
+}
+
 /* Nodes of one mark, the last first: each asks for its parent. */
 static const struct err *
 open_collect_mark(struct open_walker *w, const struct open_mark *m)
@@ -442,8 +456,7 @@ open_collect_mark(struct open_walker *w, const struct open_mark *m)
 		if (!open_table_needs(t, m->first + i))
 			continue;
 		if (!open_names_need(w->d, w->v, OPEN_NODES, n->parent) ||
-		    !open_names_need(w->d, w->v,
-		        n->parent == 0 ? OPEN_LABELS : OPEN_FRAMES, n->edge))
+		    !open_need_edge(w, n))
 			e = err_nomem();
 	}
 	return e;
@@ -485,12 +498,14 @@ open_all_found(const struct open_view *v, enum open_kind kind)
 
 const struct err *
 open_names_collect(struct open_dict *d, struct open_view *v,
-    struct open_pages *pages, uint64_t *n)
+    struct open_pages *pages, const struct symtab *t, uint64_t *n)
 {
-	struct open_walker w = {.d = d, .v = v, .pages = pages};
+	struct open_walker w = {.d = d, .v = v, .pages = pages,
+	    .roots = t->roots};
 	const struct err *e = open_collect_nodes(&w);
 
-	*n += open_table_count(&v->of[OPEN_NODES]);
+	if (!t->roots)
+		*n += open_table_count(&v->of[OPEN_NODES]);
 	return e;
 }
 
@@ -505,7 +520,8 @@ const struct err *
 open_names_resolve(struct open_dict *d, struct open_view *v,
     struct open_pages *pages, struct symtab *t)
 {
-	struct open_walker w = {.d = d, .v = v, .pages = pages, .t = t};
+	struct open_walker w = {.d = d, .v = v, .pages = pages, .t = t,
+	    .roots = t->roots};
 	const struct err *e;
 
 	w.collect = true;

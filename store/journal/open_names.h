@@ -133,10 +133,11 @@ open_names_get(const struct open_view *v, enum open_kind kind,
 bool open_names_need(const struct open_dict *d, struct open_view *v,
     enum open_kind kind, uint32_t number);
 
-/* Adds the number of nodes that are needed to *n: before any memory is taken
- * for them. */
+/* Adds the number of nodes that t will get to *n: before any memory is taken
+ * for them; of roots alone (symtab.h) none is counted. */
 const struct err *open_names_collect(struct open_dict *d,
-    struct open_view *v, struct open_pages *pages, uint64_t *n);
+    struct open_view *v, struct open_pages *pages, const struct symtab *t,
+    uint64_t *n);
 /* Nothing is needed any more. */
 void open_names_rest(struct open_view *v);
 

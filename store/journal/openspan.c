@@ -500,7 +500,7 @@ openspan_collect(struct openspan *o, uint32_t most)
 
 	for (uint32_t i = 0; i < o->n_dicts && e == NULL; i++)
 		e = open_names_collect(&o->dicts[i], &o->dicts[i].asked,
-		    &o->pages, &n);
+		    &o->pages, o->syms, &n);
 	return e == NULL ? openspan_bound(n, most) : e;
 }
 

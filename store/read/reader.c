@@ -215,6 +215,7 @@ store_refresh(struct store *s)
 	reader_shrink(s);
 	if (s->syms.n_nodes == 0 && (e = symtab_init(&s->syms)) != NULL)
 		return e;
+	s->syms.roots = s->roots;
 	for (int i = 0; i < READER_TRIES; i++) {
 		e = reader_load_manifest(s);
 		if (e == NULL || e->code != ENOENT)
@@ -229,8 +230,9 @@ store_bound_nodes(struct store *s, uint32_t most)
 	s->most_nodes = most;
 }
 
-const struct err *
-store_open(struct store **out, const char *dir, size_t cache_bytes)
+static const struct err *
+reader_open(struct store **out, const char *dir, size_t cache_bytes,
+    bool roots)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	const struct err *e;
@@ -240,6 +242,7 @@ store_open(struct store **out, const char *dir, size_t cache_bytes)
 		return err_nomem();
 	s->limit = cache_bytes ? cache_bytes : READER_LIMIT;
 	s->most_nodes = UINT32_MAX;
+	s->roots = roots;
 	s->path = strdup(dir);
 	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->path == NULL)
@@ -253,6 +256,18 @@ store_open(struct store **out, const char *dir, size_t cache_bytes)
 	else
 		*out = s;
 	return e;
+}
+
+const struct err *
+store_open(struct store **out, const char *dir, size_t cache_bytes)
+{
+	return reader_open(out, dir, cache_bytes, false);
+}
+
+const struct err *
+store_open_labels(struct store **out, const struct store *like)
+{
+	return reader_open(out, like->path, like->limit, true);
 }
 
 void

@@ -139,6 +139,7 @@ struct store {
 	    greediest;
 	size_t question; /* bytes: names and files of the greediest of late */
 	uint32_t most_nodes; /* of call trees, for one question */
+	bool roots;   /* syms.roots */
 	bool refused; /* one that has more: its names are of no use */
 	struct manifest manifest;
 	bool loaded; /* the lists below are those of the manifest */

@@ -54,6 +54,10 @@ get GET "$app"
 check "the quiet service's question is answered" status 200
 check "and right" js 'd.flamebearer.names.includes("work") &&
     !d.flamebearer.names.some((n) => n.startsWith("name_of"))'
+get GET '/labels'
+check "labels of all: no stack is needed" status 200
+get GET '/label-values?label=service'
+check "nor for their values" status 200
 # big's own takes more than there is: that is said before it is tried
 crew()
 {
