@@ -258,8 +258,8 @@ querier_label_values(struct querier *q, const ProtobufCMessage *request,
 	if (*r->name == '\0')
 		return err_field(ERR_REQUEST, 400, "name", "is missing");
 	if (e == NULL)
-		e = sets_each_of(q, (char *const *)&r->name, 1, r->matchers, r->n_matchers,
-		    r->start, r->end, values_take, &v);
+		e = sets_each_of(q, (char *const *)&r->name, 1, r->matchers,
+		    r->n_matchers, r->start, r->end, values_take, &v);
 	if (e == NULL)
 		e = texts_take(q, &v.texts, &a->n_names, &a->names);
 	label_texts_fini(&v.texts);
