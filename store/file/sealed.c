@@ -14,7 +14,7 @@
 #include "store/file/format.h"
 #include "store/file/segtree.h"
 
-#define SEALED_CACHE (128u << 10) /* of pages */
+#define SEALED_CACHE (64u << 10) /* of pages */
 #define SEALED_CHUNK_1 1000 /* of a stream in version 1 */
 /* Berkeley DB takes a quarter more than it is told, and has tables. */
 #define SEALED_HANDLE (SEALED_CACHE + SEALED_CACHE / 4 + (24u << 10))

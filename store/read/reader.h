@@ -30,7 +30,7 @@ struct reader_known {
 struct reader_series_map {
 	struct reader_known *list;
 	uint32_t n, cap;
-	struct map64 places; /* the reader's -> the file's */
+	struct hashtable places; /* of the list, by the reader's */
 	uint32_t *names;     /* strings of the index's heads, or INTERN_NONE */
 	struct buf lists[INDEX_LISTS]; /* the index's, where they are few */
 	uint8_t *taken[INDEX_LISTS]; /* bits by service: all its series are; */
@@ -194,7 +194,13 @@ uint32_t reader_head_string(struct store *s, struct reader_file *f,
 static inline uint32_t
 reader_series(const struct reader_file *f, uint32_t series)
 {
-	return map64_get(&f->known.places, series);
+	const struct reader_series_map *m = &f->known;
+
+	hashtable_each(i, &m->places, (uint32_t)hash64_u64(0, series)) {
+		if (m->list[i].series == series)
+			return m->list[i].number;
+	}
+	return INTERN_NONE;
 }
 void reader_series_map_fini(struct reader_series_map *m);
 size_t reader_series_map_bytes(const struct reader_file *f);

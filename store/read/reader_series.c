@@ -23,7 +23,7 @@ reader_series_map_fini(struct reader_series_map *m)
 	free(m->list);
 	free(m->names);
 	free(m->heads);
-	map64_fini(&m->places);
+	hashtable_fini(&m->places);
 	for (int k = 0; k < INDEX_LISTS; k++) {
 		free(m->taken[k]);
 		buf_fini(&m->lists[k]);
@@ -37,7 +37,7 @@ reader_series_map_bytes(const struct reader_file *f)
 	const struct reader_series_map *m = &f->known;
 
 	return series_index_bytes(&f->index) + m->cap * sizeof(*m->list) +
-	    m->places.cap * sizeof(*m->places.pairs) +
+	    m->places.cap * sizeof(*m->places.slots) +
 	    f->index.n_names * sizeof(*m->names) +
 	    m->lists[0].cap + m->lists[1].cap +
 	    INDEX_LISTS * (f->index.n_services / 8 + 1) + f->index.n_heads;
@@ -158,6 +158,13 @@ series_put_labels(struct series_taker *t, const struct index_series *x)
 	    2 * h->n * sizeof(*key));
 }
 
+static uint32_t
+known_hash(const void *known, uint32_t i)
+{
+	return (uint32_t)hash64_u64(0,
+	    ((const struct reader_known *)known)[i].series);
+}
+
 static bool
 series_put(struct series_taker *t, const struct index_series *x)
 {
@@ -175,12 +182,14 @@ series_put(struct series_taker *t, const struct index_series *x)
 	    !open_room((void **)&m->list, m->n + 1, &m->cap,
 	        sizeof(*m->list)))
 		return false;
-	if (map64_get(&m->places, series) != INTERN_NONE)
+	if (reader_series(t->f, series) != INTERN_NONE)
 		return true;
-	if (!map64_add(&m->places, series, x->number))
+	if (!hashtable_room(&m->places, m->n + 1, known_hash, m->list))
 		return false;
 	t->f->sealed->kinds[x->number] = (uint8_t)h->kind;
-	m->list[m->n++] = (struct reader_known){x->number, series};
+	m->list[m->n] = (struct reader_known){x->number, series};
+	hashtable_add(&m->places, known_hash(m->list, m->n), m->n);
+	m->n++;
 	return true;
 }
 
