@@ -431,6 +431,8 @@ leaks_put_end(struct writer *w, const struct leaks_page *p, struct store *s,
 	leaks_put_real(w, "seconds", least / t->slope);
 	leaks_put_real(w, "at", until + least / t->slope);
 	leaks_put_real(w, "earliest", until + least / t->high);
+	leaks_put_real(w, "latest", t->low > 0 ? until + least / t->low
+	    : NAN);
 	writer_close(w, '}');
 	return NULL;
 }

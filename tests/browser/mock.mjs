@@ -214,7 +214,8 @@ function leaks(q) {
   const flat = of(() => 64 * MIB, 'steady', 0);
   const end = { of: 'cgroup', by: 'total', available: 512 * MIB, slope,
     seconds: 512 * MIB / slope, at: until + 512 * MIB / slope,
-    earliest: until + 465 * MIB / slope };
+    earliest: until + 465 * MIB / slope,
+    latest: until + 569 * MIB / slope };
   return { service, from, until, step, unit: 'bytes', heap, anew: null,
     by: heap ? 'inuse_space' : 'resident', plateaus: heap ? 1 : 0,
     with_load: 0, followed: heap ? 2 : 0, total: heap ? of((s) => 90 * MIB +

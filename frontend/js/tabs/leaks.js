@@ -63,6 +63,12 @@
           'sample in 512 KiB, which is usual.';
   }
 
+  /* Older recordings do not tell. */
+  function latest({ latest: at }) {
+    return at ? ', at the latest ' + F.dateTime(at)
+      : at === null ? ', and it may be that it does not' : '';
+  }
+
   /* What is said of all together, in sentences.  Pure. */
   function words(a) {
     const out = [], { memory_ends: end } = a;
@@ -91,7 +97,7 @@
       out.push('At ' + RATES[end.by] + ' the memory of the ' + end.of + ' (' +
         F.bytes(end.available) + ' left) ends in ' + F.duration(end.seconds) +
         ', at ' + F.dateTime(end.at) + '; at the earliest ' +
-        F.dateTime(end.earliest) + '.');
+        F.dateTime(end.earliest) + latest(end) + '.');
     if (a.plateaus > 0)
       out.push(F.count(a.plateaus) + (a.plateaus === 1 ? ' stack has'
         : ' stacks have') + ' grown and stopped: no suspects.');

@@ -229,6 +229,11 @@ test('what is said of all does not contradict the stacks', () => {
   assert.doesNotMatch(said, /does not grow/);
   assert.match(said, /goes up and down by more than it grows; one stack of it grows\. Resident memory grows by 60 MiB\/min/);
   assert.match(said, /At the rate of resident memory the memory of the host/);
+  assert.doesNotMatch(said, /at the latest|that it does not/);
+  const ends = (latest) => M.leaks.words({ ...a, memory_ends:
+    { ...a.memory_ends, latest } });
+  assert.match(ends(1600000090), /at the earliest .*, at the latest .*\./);
+  assert.match(ends(null), /and it may be that it does not\./);
   assert.match(said, /^MemLens began anew at .*\[before MemLens started\]/);
   assert.match(M.leaks.words({ ...a, suspects: [], memory_ends: null }),
     /Memory in use does not grow\./);

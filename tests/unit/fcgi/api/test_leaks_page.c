@@ -465,6 +465,7 @@ TEST(memory_ends_by_what_does_grow)
 	CHECK(near(number("/memory_ends/seconds"), (double)(LEFT + LEAK) /
 	    (double)LEAK * 10, 0.01));
 	CHECK(number("/memory_ends/earliest") < number("/memory_ends/at"));
+	CHECK(number("/memory_ends/latest") > number("/memory_ends/at"));
 	ask("day", 0);
 	CHECK_STR(text("/memory_ends/by"), "total");
 	ask("full", 0);
