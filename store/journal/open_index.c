@@ -440,6 +440,27 @@ index_fits(const struct index_head *head, const struct open_index *x)
 	    memcmp(record, head->record, sizeof(record)) == 0;
 }
 
+static int
+index_open(int dir)
+{
+	return openat(dir, OPEN_INDEX_NAME,
+	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+bool
+open_index_is_ahead(int dir, const struct open_index *x, uint64_t bytes)
+{
+	struct index_head head;
+	int fd = index_open(dir);
+	bool ahead = fd >= 0 &&
+	    pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	    index_fits(&head, x) && head.offset >= x->reader->offset + bytes;
+
+	if (fd >= 0)
+		close(fd);
+	return ahead;
+}
+
 /* Is it as it was written? */
 static bool
 index_is_whole(const struct index_head *head, const struct buf *b)
@@ -454,8 +475,7 @@ static bool
 index_read(int dir, const struct open_index *x, struct index_head *head,
     struct buf *b)
 {
-	int fd = openat(dir, OPEN_INDEX_NAME,
-	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = index_open(dir);
 	struct stat st;
 	bool fine;
 

@@ -35,6 +35,9 @@ struct open_index {
  * openspan_take()'s. */
 const struct err *open_index_follow(const struct open_index *x);
 
+/* Is there one that ends so many bytes behind what was read of the journal? */
+bool open_index_is_ahead(int dir, const struct open_index *x, uint64_t bytes);
+
 /* Of the directory, for a journal that nothing was read of.  False: there is
  * none for it, and nothing has changed. */
 bool open_index_load(int dir, const struct open_index *x);

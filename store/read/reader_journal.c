@@ -15,6 +15,8 @@
 #include "store/file/segtree.h"
 #include "store/read/reader.h"
 
+#define READER_FAR (1u << 20) /* bytes: longer to scan than an index to read */
+
 static void
 reader_close_journal(struct reader_journal *j)
 {
@@ -139,6 +141,21 @@ reader_was_cut(const struct reader_journal *j)
 	    (uint64_t)st.st_size < j->reader.offset;
 }
 
+/* Has so much come since that the writer's index of it is read sooner? */
+static bool
+reader_is_far_behind(const struct store *s, struct reader_journal *j)
+{
+	const struct open_index index = {j->name, &j->reader, &j->gaps,
+	    &j->span};
+	struct stat st;
+
+	return j->reader.offset > 0 && !j->changed &&
+	    fstat(j->reader.fd, &st) == 0 &&
+	    (uint64_t)st.st_size >= j->reader.offset + READER_FAR &&
+	    open_index_is_ahead(s->dir, &index, READER_FAR) &&
+	    reader_sees_writer(s);
+}
+
 static const struct err *
 reader_follow_journal(struct store *s, struct reader_journal *j)
 {
@@ -149,8 +166,9 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 		e = reader_try_journal(s, j, s->manifest.generation);
 	if (e != NULL || j->shut != NULL)
 		return e;
-	if (j->span.pages.changed || reader_was_cut(j)) {
-		j->changed = true;
+	j->changed |= j->span.pages.changed || reader_was_cut(j);
+	if (j->span.pages.changed || reader_was_cut(j) ||
+	    reader_is_far_behind(s, j)) {
 		openspan_fini(&j->span);
 		reader_rewind_journal(j);
 	}

@@ -18,12 +18,12 @@
 #define PUTS 400 /* a slot: 10 KB and more */
 
 static void
-put_slot(struct model *m)
+put_stacks(struct model *m, unsigned stacks)
 {
 	struct batch *b = batch_new((uint64_t)SLOT);
 	char name[32];
 
-	for (unsigned i = 0; i < PUTS; i++) {
+	for (unsigned i = 0; i < stacks; i++) {
 		struct frame f = {FRAME_NATIVE, name, "own", "", i};
 
 		snprintf(name, sizeof(name), "own_%u_%u", (unsigned)m->now, i);
@@ -37,6 +37,12 @@ put_slot(struct model *m)
 	CHECK_OK(store_append(m->w, b));
 	batch_free(b);
 	CHECK_OK(store_tick(m->w, (int64_t)++m->now * SLOT + SLOT / 2));
+}
+
+static void
+put_slot(struct model *m)
+{
+	put_stacks(m, PUTS);
 }
 
 static void
@@ -62,15 +68,13 @@ say_metrics(struct store *s, const struct model *m, struct buf *out)
 	selector_free(sel);
 }
 
-/* What a new reader says; *used: it has taken up an index. */
+/* What a reader says; *used: it has taken up an index. */
 static struct buf
-answers(const struct model *m, bool *used)
+answers_of(struct store *s, const struct model *m, bool *used)
 {
 	struct buf out = {0};
-	struct store *s;
 
 	*used = false;
-	CHECK_OK(store_open(&s, m->dir, 0));
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		*used |= s->journals[i]->span.row_bytes > 0;
 	for (int i = 0; i < 3; i++) {
@@ -84,6 +88,17 @@ answers(const struct model *m, bool *used)
 		profile_free(p);
 	}
 	say_metrics(s, m, &out);
+	return out;
+}
+
+static struct buf
+answers(const struct model *m, bool *used)
+{
+	struct store *s;
+	struct buf out;
+
+	CHECK_OK(store_open(&s, m->dir, 0));
+	out = answers_of(s, m, used);
 	store_close(s);
 	return out;
 }
@@ -140,6 +155,34 @@ TEST(a_new_reader_takes_up_the_index)
 			buf_fini(&right);
 		}
 	}
+	model_fini(&m);
+}
+
+/* Few records it reads itself; what a neighbour has pushed in many it does
+ * not. */
+TEST(a_reader_that_is_far_behind_takes_it_up)
+{
+	struct buf right, said;
+	struct store *s;
+	struct model m;
+	bool used;
+
+	model_init(&m, 5);
+	put_slot(&m);
+	CHECK_OK(store_open(&s, m.dir, 0));
+	for (unsigned i = 0; i < 6; i++) {
+		put_stacks(&m, i % 2 == 0 ? PUTS : 60000);
+		right = answers(&m, &used);
+		CHECK_OK(store_refresh(s));
+		said = answers_of(s, &m, &used);
+		CHECK_INT(used, i > 0);
+		CHECK(said.len == right.len &&
+		    memcmp(said.data, right.data, said.len) == 0);
+		buf_fini(&said);
+		buf_fini(&right);
+	}
+	CHECK_INT(s->damaged, 0);
+	store_close(s);
 	model_fini(&m);
 }
 
@@ -244,6 +287,7 @@ int
 main(void)
 {
 	RUN(a_new_reader_takes_up_the_index);
+	RUN(a_reader_that_is_far_behind_takes_it_up);
 	RUN(a_torn_one_changes_no_answer);
 	RUN(a_journal_that_was_changed_is_read);
 	RUN(a_dead_writers_index_is_none);
