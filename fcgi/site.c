@@ -138,6 +138,7 @@ static void
 site_rest(struct context *c)
 {
 	graph_cache_free(c->graphs);
+	health_forget(c);
 	push_cache_free(c->kept);
 	c->graphs = NULL;
 	c->kept = NULL;

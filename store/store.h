@@ -220,6 +220,9 @@ bool store_rest(struct store *s);
 /* The memory that a reader keeps, about. */
 size_t store_bytes(const struct store *s);
 void store_extent(const struct store *s, struct store_extent *e);
+/* Another number, but by a rare chance, when anything was written between two
+ * calls of store_refresh(). */
+uint64_t store_written(const struct store *s);
 
 /*
  * What answers lack.  Damage does not make a query fail: it is answered from

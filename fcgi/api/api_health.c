@@ -31,14 +31,18 @@
 #define SELF_NS (60 * NS_PER_S)
 #define ROUNDS_MAX 1024 /* series of them: each is compared with all */
 #define SILENT_NS (30 * NS_PER_S) /* a replica of PBFT, while others do */
+#define HEALTH_ALIVE_OF "{__name__=~\"node_cpu_seconds_total|"                 \
+	"memlens_self_cpu_seconds_total|memlens_scrape_values_total\"}"
+#define HEALTH_SERVICES_OF                                                     \
+	"{__name__=~\"" MEASURE_SERVICE_SAMPLES "|" MEASURE_SERVICE_BROKEN "\"}"
 #define HEALTH_SCRAPER "scrape" /* a source in a process of its own */
 
 enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
 
-struct health {
-	struct store *store; /* NULL: none */
-	int64_t now_ns, stale_ns;
-	struct store_extent extent;
+/* What the store has to judge by, in the slot in which it was read. */
+struct health_told {
+	uint64_t written; /* store_written() then */
+	int64_t slot;
 	struct source_state *sources;
 	struct mark *marks; /* of programs */
 	struct metric_series *samples, *faults, *alive, *cpu, *rss, *private;
@@ -47,6 +51,15 @@ struct health {
 	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss,
 	    n_private;
 	size_t n_services, n_marks, n_rounds;
+};
+
+static const struct health_told told_nothing;
+
+struct health {
+	struct store *store; /* NULL: none */
+	int64_t now_ns, stale_ns;
+	struct store_extent extent;
+	const struct health_told *told;
 	enum health_level level;
 	struct buf reasons, stopped; /* separated by "; " */
 };
@@ -78,58 +91,95 @@ health_because(struct health *h, enum health_level level, const char *who,
 	health_say(&h->reasons, who, why);
 }
 
+/* ---- what is told ---- */
+
 static const struct err *
-health_load(struct health *h)
+told_load(struct health_told *t, struct store *s, int64_t now)
 {
-	int64_t now = h->now_ns;
 	struct mark_query programs = {now - PROGRAMS_GONE_NS, now + NS_PER_S,
 	    PROGRAMS_WHAT, NULL, MARKS_MAX};
+	const struct {
+		const char *selector;
+		int64_t ns;
+		struct metric_series **series;
+		size_t *n;
+	} of[] = {
+	    {MEASURE_SAMPLES, RECENT_NS, &t->samples, &t->n_samples},
+	    {MEASURE_FAULTS, RECENT_NS, &t->faults, &t->n_faults},
+	    {HEALTH_ALIVE_OF, RECENT_NS, &t->alive, &t->n_alive},
+	    {HEALTH_SERVICES_OF, RECENT_NS, &t->services, &t->n_services},
+	    {"pbft_rounds_total", SELF_NS, &t->rounds, &t->n_rounds},
+	    {"memlens_self_cpu_seconds_total", SELF_NS, &t->cpu, &t->n_cpu},
+	    {"memlens_self_resident_bytes", SELF_NS, &t->rss, &t->n_rss},
+	    {"memlens_self_private_bytes", SELF_NS, &t->private,
+	        &t->n_private},
+	};
 	const struct err *e;
 	size_t left_out;
 
-	store_extent(h->store, &h->extent);
-	if ((e = marks_list(h->store, &programs, &h->marks, &h->n_marks,
-	    &left_out)) != NULL ||
-	    (e = measure_sources(h->store, now, &h->sources,
-	    &h->n_sources)) != NULL ||
-	    (e = measure_once(h->store, MEASURE_SAMPLES, now - RECENT_NS, now,
-	    &h->samples, &h->n_samples)) != NULL ||
-	    (e = measure_once(h->store, MEASURE_FAULTS, now - RECENT_NS, now,
-	    &h->faults, &h->n_faults)) != NULL ||
-	    (e = measure_once(h->store, "{__name__=~\"node_cpu_seconds_total|"
-	    "memlens_self_cpu_seconds_total|memlens_scrape_values_total\"}", now - RECENT_NS, now,
-	    &h->alive, &h->n_alive)) != NULL ||
-	    (e = measure_once(h->store, "{__name__=~\""
-	    MEASURE_SERVICE_SAMPLES "|" MEASURE_SERVICE_BROKEN "\"}",
-	    now - RECENT_NS, now, &h->services, &h->n_services)) != NULL ||
-	    (e = measure_once(h->store, "pbft_rounds_total", now - SELF_NS,
-	    now, &h->rounds, &h->n_rounds)) != NULL ||
-	    (e = measure_once(h->store, "memlens_self_cpu_seconds_total",
-	    now - SELF_NS, now, &h->cpu, &h->n_cpu)) != NULL)
-		return e;
-	e = measure_once(h->store, "memlens_self_resident_bytes",
-	    now - SELF_NS, now, &h->rss, &h->n_rss);
-	return e != NULL ? e : measure_once(h->store,
-	    "memlens_self_private_bytes", now - SELF_NS, now, &h->private,
-	    &h->n_private);
+	e = marks_list(s, &programs, &t->marks, &t->n_marks, &left_out);
+	if (e == NULL)
+		e = measure_sources(s, now, &t->sources, &t->n_sources);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && e == NULL; i++)
+		e = measure_once(s, of[i].selector, now - of[i].ns, now,
+		    of[i].series, of[i].n);
+	return e;
 }
 
 static void
-health_fini(struct health *h)
+told_free(struct health_told *t)
 {
-	metric_series_free(h->samples, h->n_samples);
-	metric_series_free(h->faults, h->n_faults);
-	metric_series_free(h->alive, h->n_alive);
-	metric_series_free(h->services, h->n_services);
-	metric_series_free(h->rounds, h->n_rounds);
-	metric_series_free(h->cpu, h->n_cpu);
-	metric_series_free(h->rss, h->n_rss);
-	metric_series_free(h->private, h->n_private);
-	free(h->sources);
-	free(h->marks);
-	buf_fini(&h->reasons);
-	buf_fini(&h->stopped);
+	if (t == NULL)
+		return;
+	metric_series_free(t->samples, t->n_samples);
+	metric_series_free(t->faults, t->n_faults);
+	metric_series_free(t->alive, t->n_alive);
+	metric_series_free(t->services, t->n_services);
+	metric_series_free(t->rounds, t->n_rounds);
+	metric_series_free(t->cpu, t->n_cpu);
+	metric_series_free(t->rss, t->n_rss);
+	metric_series_free(t->private, t->n_private);
+	free(t->sources);
+	free(t->marks);
+	free(t);
 }
+
+void
+health_forget(struct context *c)
+{
+	told_free(c->health);
+	c->health = NULL;
+}
+
+/* Each open page asks every few seconds, and a store is written to once a
+ * slot: what it tells is read once for all of them. */
+static const struct err *
+health_load(struct health *h, struct context *c)
+{
+	struct health_told *t = c->health;
+	uint64_t written = store_written(h->store);
+	const struct err *e;
+	int64_t slot;
+
+	store_extent(h->store, &h->extent);
+	slot = h->now_ns / h->extent.slot_ns;
+	h->told = t;
+	if (t != NULL && t->written == written && t->slot == slot)
+		return NULL;
+	health_forget(c);
+	h->told = &told_nothing;
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return err_nomem();
+	*t = (struct health_told){.written = written, .slot = slot};
+	if ((e = told_load(t, h->store, h->now_ns)) != NULL) {
+		told_free(t);
+		return e;
+	}
+	h->told = c->health = t;
+	return NULL;
+}
+
+/* ---- judging ---- */
 
 /* The sum of a counter of one source over the last minutes; -1 when it has
  * none. */
@@ -166,16 +216,16 @@ health_last(const struct health *h, const struct source_state *s)
 	const char *metric = "";
 	int64_t last = s->time_ns;
 
-	for (size_t i = 0; i < h->n_samples; i++)
-		if (strcmp(measure_label(&h->samples[i], "source"),
+	for (size_t i = 0; i < h->told->n_samples; i++)
+		if (strcmp(measure_label(&h->told->samples[i], "source"),
 		    s->name) == 0)
-			health_newest(&last, &h->samples[i]);
+			health_newest(&last, &h->told->samples[i]);
 	for (size_t i = 0; i < HEALTH_ALIVE; i++)
 		if (strcmp(health_alive[i].source, s->name) == 0)
 			metric = health_alive[i].metric;
-	for (size_t i = 0; i < h->n_alive; i++)
-		if (strcmp(h->alive[i].desc.name, metric) == 0)
-			health_newest(&last, &h->alive[i]);
+	for (size_t i = 0; i < h->told->n_alive; i++)
+		if (strcmp(h->told->alive[i].desc.name, metric) == 0)
+			health_newest(&last, &h->told->alive[i]);
 	return last;
 }
 
@@ -202,11 +252,11 @@ health_is_silent(const struct health *h, const struct source_state *s)
 static void
 health_judge_source(struct health *h, const struct source_state *s)
 {
-	int128 samples = health_sum(h->samples, h->n_samples,
+	int128 samples = health_sum(h->told->samples, h->told->n_samples,
 	    MEASURE_SAMPLES, s->name);
 	struct buf why = {0};
-	int128 lost = health_sum(h->faults, h->n_faults, MEASURE_LOST,
-	    s->name);
+	int128 lost = health_sum(h->told->faults, h->told->n_faults,
+	    MEASURE_LOST, s->name);
 
 	if (health_is_silent(h, s))
 		health_because(h, HEALTH_DEGRADED, s->name, "memlens-scrape "
@@ -219,9 +269,9 @@ health_judge_source(struct health *h, const struct source_state *s)
 	if (lost > 0 && lost * 100 > samples + lost)
 		health_because(h, HEALTH_DEGRADED, s->name,
 		    "loses more than 1 % of its samples");
-	whole_judge(&(struct whole){.services = h->services,
-	    .n_services = h->n_services, .host = h->faults,
-	    .n_host = h->n_faults, .source = s->name, .samples = samples},
+	whole_judge(&(struct whole){.services = h->told->services,
+	    .n_services = h->told->n_services, .host = h->told->faults,
+	    .n_host = h->told->n_faults, .source = s->name, .samples = samples},
 	    &why);
 	if (why.len > 0)
 		health_because(h, HEALTH_DEGRADED, s->name,
@@ -257,8 +307,8 @@ health_rounds(const struct health *h, const char *service,
 	int128 sum = 0;
 
 	*slots = 0;
-	for (size_t i = 0; i < h->n_rounds; i++) {
-		const struct metric_series *m = &h->rounds[i];
+	for (size_t i = 0; i < h->told->n_rounds; i++) {
+		const struct metric_series *m = &h->told->rounds[i];
 		const struct metric_point *p = series_point_only(m);
 
 		if (p == NULL || !health_is_of(m, "service", service) ||
@@ -276,10 +326,10 @@ health_rounds(const struct health *h, const char *service,
 static void
 health_judge_replicas(struct health *h)
 {
-	if (h->n_rounds > ROUNDS_MAX)
+	if (h->told->n_rounds > ROUNDS_MAX)
 		return;
-	for (size_t i = 0; i < h->n_rounds; i++) {
-		const struct metric_series *m = &h->rounds[i];
+	for (size_t i = 0; i < h->told->n_rounds; i++) {
+		const struct metric_series *m = &h->told->rounds[i];
 		const char *service = measure_label(m, "service");
 		const char *instance = measure_label(m, "instance");
 		uint64_t slots, all;
@@ -331,10 +381,10 @@ health_judge(struct health *h)
 	if (h->extent.damaged > 0)
 		health_because(h, HEALTH_DEGRADED, "",
 		    "the store has damaged files or records");
-	for (size_t i = 0; i < h->n_sources; i++)
-		health_judge_source(h, &h->sources[i]);
-	programs_judge(h->marks, h->n_marks, h->now_ns, health_judge_program,
-	    h);
+	for (size_t i = 0; i < h->told->n_sources; i++)
+		health_judge_source(h, &h->told->sources[i]);
+	programs_judge(h->told->marks, h->told->n_marks, h->now_ns,
+	    health_judge_program, h);
 	health_judge_replicas(h);
 }
 
@@ -367,7 +417,7 @@ static void
 health_put_source(struct writer *w, const struct health *h,
     const struct source_state *s)
 {
-	int128 samples = health_sum(h->samples, h->n_samples,
+	int128 samples = health_sum(h->told->samples, h->told->n_samples,
 	    MEASURE_SAMPLES, s->name);
 
 	writer_open(w, '{');
@@ -378,18 +428,19 @@ health_put_source(struct writer *w, const struct health *h,
 	writer_key(w, "samples");
 	samples < 0 ? writer_null(w) : writer_int128(w, samples);
 	writer_key(w, "lost");
-	measure_put_reasons(w, h->faults, h->n_faults, MEASURE_LOST, s->name);
+	measure_put_reasons(w, h->told->faults, h->told->n_faults,
+	    MEASURE_LOST, s->name);
 	if (measure_is_memory(s->name)) {
 		writer_key(w, "lost_bytes");
-		measure_put_reasons(w, h->faults, h->n_faults,
+		measure_put_reasons(w, h->told->faults, h->told->n_faults,
 		    MEASURE_LOST_BYTES, s->name);
 		writer_key(w, "lost_objects");
-		measure_put_reasons(w, h->faults, h->n_faults,
+		measure_put_reasons(w, h->told->faults, h->told->n_faults,
 		    MEASURE_LOST_OBJECTS, s->name);
 	}
 	writer_key(w, "broken");
-	measure_put_reasons(w, h->faults, h->n_faults, MEASURE_BROKEN,
-	    s->name);
+	measure_put_reasons(w, h->told->faults, h->told->n_faults,
+	    MEASURE_BROKEN, s->name);
 	writer_close(w, '}');
 }
 
@@ -401,12 +452,13 @@ health_put_cpu(struct writer *w, const struct health *h)
 	uint64_t slots = 0;
 	unsigned scale = 0;
 
-	for (size_t i = 0; i < h->n_cpu; i++) {
-		const struct metric_point *p = series_point_only(&h->cpu[i]);
+	for (size_t i = 0; i < h->told->n_cpu; i++) {
+		const struct metric_point *p =
+		    series_point_only(&h->told->cpu[i]);
 
 		if (p == NULL)
 			continue;
-		scale = h->cpu[i].desc.scale; /* one metric has one */
+		scale = h->told->cpu[i].desc.scale; /* one metric has one */
 		sum += p->increase;
 		slots = p->slots > slots ? p->slots : slots;
 	}
@@ -433,13 +485,28 @@ health_put_bytes(struct writer *w, const char *key,
 	sum < 0 ? writer_null(w) : writer_int128(w, sum);
 }
 
+static void
+health_put_rss(struct writer *w, const struct health *h, const char *process)
+{
+	for (size_t i = 0; i < h->told->n_rss; i++) {
+		const struct metric_series *m = &h->told->rss[i];
+
+		if (series_point_only(m) == NULL ||
+		    !health_is_of(m, "process", process))
+			continue;
+		writer_decimal(w, m->points->last, m->desc.scale);
+		return;
+	}
+	writer_null(w);
+}
+
 /* What the sums above are made of. */
 static void
 health_put_processes(struct writer *w, const struct health *h)
 {
 	writer_key_open(w, "processes", '[');
-	for (size_t i = 0; i < h->n_cpu; i++) {
-		const struct metric_series *m = &h->cpu[i];
+	for (size_t i = 0; i < h->told->n_cpu; i++) {
+		const struct metric_series *m = &h->told->cpu[i];
 		const char *name = measure_label(m, "process");
 
 		if (series_point_only(m) == NULL)
@@ -451,17 +518,7 @@ health_put_processes(struct writer *w, const struct health *h)
 		    (uint128)m->points->slots * (uint64_t)h->extent.slot_ns,
 		    m->desc.scale - 9);
 		writer_key(w, "rss");
-		for (size_t k = 0; k <= h->n_rss; k++) {
-			if (k == h->n_rss) {
-				writer_null(w);
-			} else if (series_point_only(&h->rss[k]) != NULL &&
-			    strcmp(name, measure_label(&h->rss[k],
-			    "process")) == 0) {
-				writer_decimal(w, h->rss[k].points->last,
-				    h->rss[k].desc.scale);
-				break;
-			}
-		}
+		health_put_rss(w, h, name);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -489,13 +546,13 @@ health_put(struct writer *w, const struct health *h, int64_t started_ns)
 	writer_key_seconds(w, "now", h->now_ns);
 	health_put_store(w, h);
 	writer_key_open(w, "sources", '[');
-	for (size_t i = 0; i < h->n_sources; i++)
-		health_put_source(w, h, &h->sources[i]);
+	for (size_t i = 0; i < h->told->n_sources; i++)
+		health_put_source(w, h, &h->told->sources[i]);
 	writer_close(w, ']');
 	writer_key_open(w, "self", '{');
 	health_put_cpu(w, h);
-	health_put_bytes(w, "rss", h->rss, h->n_rss);
-	health_put_bytes(w, "private", h->private, h->n_private);
+	health_put_bytes(w, "rss", h->told->rss, h->told->n_rss);
+	health_put_bytes(w, "private", h->told->private, h->told->n_private);
 	health_put_processes(w, h);
 	writer_key_seconds(w, "worker_started", started_ns);
 	writer_close(w, '}');
@@ -505,7 +562,7 @@ health_put(struct writer *w, const struct health *h, int64_t started_ns)
 const struct err *
 api_health(struct context *c, struct request *rq, struct response *rs)
 {
-	struct health h = {.now_ns = rq->now_ns,
+	struct health h = {.told = &told_nothing, .now_ns = rq->now_ns,
 	    .stale_ns = c->settings->stale_ns};
 	struct writer w = writer_of(&rs->body);
 	const struct err *e;
@@ -513,11 +570,12 @@ api_health(struct context *c, struct request *rq, struct response *rs)
 	e = context_store(c, &h.store);
 	if (e != NULL)
 		health_because(&h, HEALTH_DOWN, "", e->text);
-	else if ((e = health_load(&h)) != NULL)
+	else if ((e = health_load(&h, c)) != NULL)
 		health_because(&h, HEALTH_DEGRADED, "", e->text);
 	if (h.store != NULL)
 		health_judge(&h);
 	health_put(&w, &h, c->started_ns);
-	health_fini(&h);
+	buf_fini(&h.reasons);
+	buf_fini(&h.stopped);
 	return NULL;
 }

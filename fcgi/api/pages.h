@@ -36,4 +36,7 @@ route_fn api_marks_get;
 route_fn api_marks_post;
 route_fn api_metrics;
 
+/* What api_health() keeps of the store's last state. */
+void health_forget(struct context *c);
+
 #endif

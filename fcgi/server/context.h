@@ -11,6 +11,7 @@
 
 struct err;
 struct graph_cache;
+struct health_told;
 struct push_cache;
 struct batch_client;
 struct draw;
@@ -36,6 +37,7 @@ struct context {
 	int fault; /* to who runs the command of [fault]; -1: nobody does */
 	struct store *store;             /* NULL: not opened yet */
 	struct graph_cache *graphs;      /* NULL: empty */
+	struct health_told *health;      /* NULL: nothing is kept of it */
 	struct context_ingest ingest;
 	struct push_cache *kept;               /* of pushes; NULL: nothing */
 	struct told told;                /* places of pushed functions */

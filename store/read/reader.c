@@ -287,6 +287,16 @@ store_close(struct store *s)
 
 /* ---- what there is ---- */
 
+uint64_t
+store_written(const struct store *s)
+{
+	uint64_t h = hash64_u64(s->manifest.generation, s->damaged);
+
+	for (uint32_t i = 0; i < s->n_journals; i++)
+		h = hash64_u64(h, s->journals[i]->reader.offset);
+	return h;
+}
+
 void
 reader_bounds(const struct store *s, uint64_t *from, uint64_t *until)
 {

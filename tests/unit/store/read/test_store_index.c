@@ -171,9 +171,14 @@ TEST(a_reader_that_is_far_behind_takes_it_up)
 	put_slot(&m);
 	CHECK_OK(store_open(&s, m.dir, 0));
 	for (unsigned i = 0; i < 6; i++) {
+		uint64_t written = store_written(s);
+
+		CHECK_OK(store_refresh(s));
+		CHECK_INT(store_written(s), written);
 		put_stacks(&m, i % 2 == 0 ? PUTS : 60000);
 		right = answers(&m, &used);
 		CHECK_OK(store_refresh(s));
+		CHECK(store_written(s) != written);
 		said = answers_of(s, &m, &used);
 		CHECK_INT(used, i > 0);
 		CHECK(said.len == right.len &&
