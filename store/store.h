@@ -240,6 +240,8 @@ struct store_missing {
 /* In the order of time; valid until the next query. */
 const struct store_missing *store_missing(struct store *s, size_t *n);
 void store_missing_forget(struct store *s);
+/* What an answer of another reader lacks is lacking here, too. */
+void store_missing_take(struct store *s, const struct store *from);
 /* Off for questions beside the one that is answered, then on again. */
 void store_missing_watch(struct store *s, bool on);
 /* Rises when damage is found: what was read before then may have been read

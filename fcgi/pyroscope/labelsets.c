@@ -50,6 +50,7 @@ labelsets_each(struct store *s, const struct selector *selector,
 	e = store_query_totals(labels, &q, &t);
 	for (size_t i = 0; e == NULL && i < t->n_groups; i++)
 		e = fn(arg, &t->groups[i]);
+	store_missing_take(s, labels);
 	totals_free(t);
 	store_close(labels);
 	heap_trim();

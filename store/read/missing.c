@@ -58,6 +58,36 @@ missing_widen(struct store_missing *m, int64_t from_ns, int64_t until_ns)
 		m->until_ns = until_ns;
 }
 
+static void
+missing_note(struct store *s, const struct store_missing *m)
+{
+	struct store_missing *last;
+
+	for (size_t i = 0; i < s->n_missing; i++) {
+		struct store_missing *x = &s->missing[i];
+
+		if (x->from_ns <= m->until_ns && m->from_ns <= x->until_ns &&
+		    strcmp(x->why, m->why) == 0) {
+			missing_widen(x, m->from_ns, m->until_ns);
+			return;
+		}
+	}
+	if (s->n_missing < STORE_MISSING_MAX) {
+		s->missing[s->n_missing++] = *m;
+		return;
+	}
+	last = &s->missing[s->n_missing - 1];
+	missing_widen(last, m->from_ns, m->until_ns);
+	snprintf(last->why, sizeof(last->why), "damage in many places");
+}
+
+void
+store_missing_take(struct store *s, const struct store *from)
+{
+	for (size_t i = 0; i < from->n_missing && s->unwatched == 0; i++)
+		missing_note(s, &from->missing[i]);
+}
+
 __attribute__((format(printf, 4, 5))) static void
 missing_add(struct store *s, uint64_t from, uint64_t until, const char *fmt,
     ...)
@@ -72,22 +102,7 @@ missing_add(struct store *s, uint64_t from, uint64_t until, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(m.why, sizeof(m.why), fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < s->n_missing; i++) {
-		struct store_missing *x = &s->missing[i];
-
-		if (x->from_ns <= m.until_ns && m.from_ns <= x->until_ns &&
-		    strcmp(x->why, m.why) == 0) {
-			missing_widen(x, m.from_ns, m.until_ns);
-			return;
-		}
-	}
-	if (s->n_missing < STORE_MISSING_MAX) {
-		s->missing[s->n_missing++] = m;
-		return;
-	}
-	missing_widen(&s->missing[s->n_missing - 1], m.from_ns, m.until_ns);
-	snprintf(s->missing[s->n_missing - 1].why, sizeof(m.why),
-	    "damage in many places");
+	missing_note(s, &m);
 }
 
 static uint64_t
