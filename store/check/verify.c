@@ -42,7 +42,8 @@ struct verify {
 	struct verify_report *report;
 	verify_fn *fn;
 	void *arg;
-	int128 *values; /* dense, for one fold */
+	int128 *values; /* dense, for one fold; those of these keys are used: */
+	uint32_t first, end;
 	struct verify_summary summary; /* file NULL: there is none */
 	uint64_t summary_until;        /* slots that it covers */
 };
@@ -85,21 +86,25 @@ verify_entries(struct verify *v, const struct sealed *f, uint32_t series,
 		if (key >= limit)
 			return false;
 		v->values[key] += sign * value;
+		v->first = key < v->first ? key : v->first;
+		v->end = key >= v->end ? key + 1 : v->end;
 	}
 	return !r.c.bad;
 }
 
+/* Were all of them 0?  They are now: metrics have none, and a service few of a
+ * file's stacks. */
 static bool
-verify_zero(struct verify *v, const struct sealed *f)
+verify_zero(struct verify *v)
 {
-	uint32_t n = f->n_stacks > HISTOGRAM_BUCKETS ? f->n_stacks
-	                                             : HISTOGRAM_BUCKETS;
 	bool zero = true;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = v->first; i < v->end; i++) {
 		zero &= v->values[i] == 0;
 		v->values[i] = 0;
 	}
+	v->first = UINT32_MAX;
+	v->end = 0;
 	return zero;
 }
 
@@ -136,7 +141,7 @@ verify_parent(struct verify *v, struct sealed *f, uint32_t series,
 		e = verify_children(v, f, series, level - 1, parent.start +
 		    i * seg_slots(level - 1), &sum, &fine);
 	}
-	fine &= verify_zero(v, f);
+	fine &= verify_zero(v);
 	if (e == NULL && (!fine || !verify_same_numbers(kind, &parent, &sum)))
 		e = err_new(ERR_FORMAT, 0,
 		    "series %u, level %u, slot %llu: not the fold of its "
@@ -167,7 +172,7 @@ verify_level(struct verify *v, struct sealed *f, uint32_t series,
 			    "series %u, slot %llu: an entry names no stack",
 			    series, (unsigned long long)start);
 		if (level == f->meta.base)
-			verify_zero(v, f);
+			verify_zero(v);
 		if (e == NULL)
 			e = sealed_seek(f, series, level, start + 1, &b);
 	}
@@ -184,6 +189,8 @@ verify_content(struct verify *v, struct sealed *f)
 	v->values = calloc(n + 1, sizeof(*v->values));
 	if (v->values == NULL)
 		return err_nomem();
+	v->first = UINT32_MAX;
+	v->end = 0;
 	for (uint32_t s = 0; s < f->dict->n_series && e == NULL; s++)
 		for (unsigned l = f->meta.base; l <= f->meta.top && e == NULL;
 		     l++)
