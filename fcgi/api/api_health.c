@@ -175,6 +175,7 @@ health_load(struct health *h, struct context *c)
 		told_free(t);
 		return e;
 	}
+	store_extent(h->store, &h->extent); /* what was found damaged, too */
 	h->told = c->health = t;
 	return NULL;
 }

@@ -38,8 +38,8 @@ const struct err *open_index_follow(const struct open_index *x);
 /* Is there one that ends so many bytes behind what was read of the journal? */
 bool open_index_is_ahead(int dir, const struct open_index *x, uint64_t bytes);
 
-/* Of the directory, for a journal that nothing was read of.  False: there is
- * none for it, and nothing has changed. */
+/* Of the directory, into a span that is empty and gaps that are begun.  False:
+ * there is none for it, and nothing has changed. */
 bool open_index_load(int dir, const struct open_index *x);
 
 /* False: it could not be written, or there is damage; what is there may be

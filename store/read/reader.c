@@ -290,7 +290,8 @@ store_close(struct store *s)
 uint64_t
 store_written(const struct store *s)
 {
-	uint64_t h = hash64_u64(s->manifest.generation, s->damaged);
+	uint64_t h = hash64_u64(s->manifest.generation,
+	    s->damaged + s->breaks);
 
 	for (uint32_t i = 0; i < s->n_journals; i++)
 		h = hash64_u64(h, s->journals[i]->reader.offset);

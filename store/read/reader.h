@@ -27,6 +27,12 @@ struct reader_known {
 	uint32_t number, series; /* the file's, the reader's */
 };
 
+static inline uint32_t
+reader_known_hash(uint32_t series)
+{
+	return (uint32_t)hash64_u64(0, series);
+}
+
 struct reader_series_map {
 	struct reader_known *list;
 	uint32_t n, cap;
@@ -196,7 +202,7 @@ reader_series(const struct reader_file *f, uint32_t series)
 {
 	const struct reader_series_map *m = &f->known;
 
-	hashtable_each(i, &m->places, (uint32_t)hash64_u64(0, series)) {
+	hashtable_each(i, &m->places, reader_known_hash(series)) {
 		if (m->list[i].series == series)
 			return m->list[i].number;
 	}

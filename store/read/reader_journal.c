@@ -141,19 +141,28 @@ reader_was_cut(const struct reader_journal *j)
 	    (uint64_t)st.st_size < j->reader.offset;
 }
 
-/* Has so much come since that the writer's index of it is read sooner? */
-static bool
-reader_is_far_behind(const struct store *s, struct reader_journal *j)
+/* Where so much has come since that the writer's index of it is read sooner.
+ * One that is being written is none: what is known stays. */
+static void
+reader_catch_up(const struct store *s, struct reader_journal *j)
 {
-	const struct open_index index = {j->name, &j->reader, &j->gaps,
-	    &j->span};
+	struct openspan span = {.syms = j->span.syms,
+	    .pages = {.fd = j->reader.fd}};
+	struct gaps gaps = {0};
+	const struct open_index index = {j->name, &j->reader, &gaps, &span};
 	struct stat st;
 
-	return j->reader.offset > 0 && !j->changed &&
-	    fstat(j->reader.fd, &st) == 0 &&
-	    (uint64_t)st.st_size >= j->reader.offset + READER_FAR &&
-	    open_index_is_ahead(s->dir, &index, READER_FAR) &&
-	    reader_sees_writer(s);
+	if (j->reader.offset == 0 || j->changed ||
+	    fstat(j->reader.fd, &st) != 0 ||
+	    (uint64_t)st.st_size < j->reader.offset + READER_FAR)
+		return;
+	gaps_begin(&gaps, j->gaps.first);
+	if (!open_index_is_ahead(s->dir, &index, READER_FAR) ||
+	    !reader_sees_writer(s) || !open_index_load(s->dir, &index))
+		return;
+	openspan_fini(&j->span);
+	j->span = span;
+	j->gaps = gaps;
 }
 
 static const struct err *
@@ -166,12 +175,12 @@ reader_follow_journal(struct store *s, struct reader_journal *j)
 		e = reader_try_journal(s, j, s->manifest.generation);
 	if (e != NULL || j->shut != NULL)
 		return e;
-	j->changed |= j->span.pages.changed || reader_was_cut(j);
-	if (j->span.pages.changed || reader_was_cut(j) ||
-	    reader_is_far_behind(s, j)) {
+	if (j->span.pages.changed || reader_was_cut(j)) {
+		j->changed = true;
 		openspan_fini(&j->span);
 		reader_rewind_journal(j);
 	}
+	reader_catch_up(s, j);
 	e = reader_scan_journal(s, j);
 	if (e != NULL && j->span.n_dicts == 0)
 		reader_rewind_journal(j); /* the span is empty again */

@@ -212,10 +212,9 @@ names_each_block(struct names_want *w, uint32_t number, names_block_fn *fn)
 	return e;
 }
 
-/* The blocks that answer a range. */
+/* Stacks of the blocks that answer a range. */
 static const struct err *
-names_each_piece(struct names_want *w, const struct plan *p, uint32_t number,
-    names_block_fn *fn)
+names_want_pieces(struct names_want *w, const struct plan *p, uint32_t number)
 {
 	const struct err *e = NULL;
 	const struct block *b;
@@ -229,8 +228,30 @@ names_each_piece(struct names_want *w, const struct plan *p, uint32_t number,
 			    x->start, &at, &b);
 			if (e != NULL || b == NULL)
 				break;
-			e = fn(w, b);
+			e = names_want_block(w, b);
 		}
+	}
+	return e;
+}
+
+/* Has the series anything in the blocks that answer a range? */
+static const struct err *
+names_in_range(struct names_want *w, const struct plan *p, uint32_t number,
+    bool *any)
+{
+	const struct err *e = NULL;
+	const struct block *b;
+
+	*any = false;
+	for (size_t i = 0; i < p->n && e == NULL && !*any; i++) {
+		const struct plan_piece *x = &p->pieces[i];
+		uint64_t at = x->start;
+
+		if (x->file != w->f)
+			continue;
+		e = sealed_part(w->f->sealed, number, x->level, x->start, &at,
+		    &b);
+		*any = e == NULL && b != NULL;
 	}
 	return e;
 }
@@ -283,20 +304,20 @@ names_want_series(struct names_want *w, const struct plan *p,
     uint32_t number)
 {
 	const struct err *e = NULL;
+	bool any = true;
 
 	w->bytes = 0;
-	if (p != NULL)
-		e = names_each_piece(w, p, number, names_measure_block);
-	if (e != NULL || (p != NULL && w->bytes == 0))
-		return e;
-	w->bytes = 0;
-	if (p != NULL && !names_bit(w->f->large, number))
+	if (p != NULL && !names_bit(w->f->large, number)) {
+		e = names_in_range(w, p, number, &any);
+		if (e != NULL || !any)
+			return e;
 		e = names_each_block(w, number, names_measure_block);
+	}
 	if (e == NULL && w->bytes > w->whole)
 		names_set_bit(w->f->large, number);
 	if (e == NULL && p != NULL &&
 	    (names_bit(w->f->large, number) || w->bytes > *w->left))
-		return names_each_piece(w, p, number, names_want_block);
+		return names_want_pieces(w, p, number);
 	if (p != NULL)
 		*w->left -= w->bytes;
 	if (e == NULL)

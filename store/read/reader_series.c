@@ -161,7 +161,7 @@ series_put_labels(struct series_taker *t, const struct index_series *x)
 static uint32_t
 known_hash(const void *known, uint32_t i)
 {
-	return (uint32_t)hash64_u64(0,
+	return reader_known_hash(
 	    ((const struct reader_known *)known)[i].series);
 }
 
@@ -188,7 +188,7 @@ series_put(struct series_taker *t, const struct index_series *x)
 		return false;
 	t->f->sealed->kinds[x->number] = (uint8_t)h->kind;
 	m->list[m->n] = (struct reader_known){x->number, series};
-	hashtable_add(&m->places, known_hash(m->list, m->n), m->n);
+	hashtable_add(&m->places, reader_known_hash(series), m->n);
 	m->n++;
 	return true;
 }
