@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fcgi/format/digits.h"
+#include "store/base/clock.h"
 #include "store/base/text.h"
 
 #define DIGITS_MAX 40 /* of a 128-bit integer */
@@ -151,23 +152,21 @@ writer_strn(struct writer *w, const char *s, size_t n)
 	buf_put_u8(w->out, '"');
 }
 
-/* The digits of v at the end of text[DIGITS_MAX]; returns where they begin. */
-static char *
+/* The digits of v into text[DIGITS_MAX]; how many. */
+static size_t
 writer_digits(char *text, uint128 v)
 {
-	char *p = text + DIGITS_MAX;
+	const uint64_t many = 1000000000000000000; /* 18 digits */
 	uint64_t low;
+	size_t n;
 
-	while (v > UINT64_MAX) {
-		*--p = (char)('0' + (int)(v % 10));
-		v /= 10;
-	}
-	low = (uint64_t)v;
-	do {
-		*--p = (char)('0' + low % 10);
-		low /= 10;
-	} while (low > 0);
-	return p;
+	if (v <= UINT64_MAX)
+		return (size_t)(digits_put(text, (uint64_t)v) - text);
+	n = writer_digits(text, v / many) + 18;
+	low = (uint64_t)(v % many);
+	for (size_t i = 1; i <= 18; i++, low /= 10)
+		text[n - i] = (char)('0' + low % 10);
+	return n;
 }
 
 static uint128
@@ -179,12 +178,12 @@ writer_magnitude(int128 v)
 void
 writer_put_int(struct buf *out, int128 v)
 {
-	char text[1 + DIGITS_MAX], *end = text + sizeof(text);
-	char *p = writer_digits(text + 1, writer_magnitude(v));
+	char text[DIGITS_MAX];
+	size_t n = writer_digits(text, writer_magnitude(v));
 
 	if (v < 0)
-		*--p = '-';
-	buf_put(out, p, (size_t)(end - p));
+		buf_put_u8(out, '-');
+	buf_put(out, text, n);
 }
 
 void
@@ -229,6 +228,19 @@ writer_put_grouped(struct buf *out, int128 v)
 	buf_put(out, text, (size_t)(digits_put_grouped(text, v) - text));
 }
 
+/* n digits, or zeros, at p; where they end. */
+static char *
+writer_copy(char *p, const char *digits, size_t n)
+{
+	return (char *)memcpy(p, digits, n) + n;
+}
+
+static char *
+writer_zeros(char *p, size_t n)
+{
+	return (char *)memset(p, '0', n) + n;
+}
+
 /*
  * Digits with a point before the last `scale` of them; zeros are added where
  * there are too few, and dropped at the end of the fraction.
@@ -237,6 +249,9 @@ static void
 writer_put_point(struct buf *out, const char *digits, size_t n, int scale)
 {
 	size_t fraction = scale > 0 ? (size_t)scale : 0, whole;
+	size_t zeros = scale < 0 && n > 0 && digits[0] != '0'
+	    ? (size_t)-scale : 0;
+	char *p;
 
 	while (fraction > 0 && n > 0 && digits[n - 1] == '0') {
 		n--;
@@ -245,28 +260,29 @@ writer_put_point(struct buf *out, const char *digits, size_t n, int scale)
 	if (n == 0)
 		fraction = 0;
 	whole = n > fraction ? n - fraction : 0;
-	if (whole == 0)
-		buf_put_u8(out, '0');
-	buf_put(out, digits, whole);
-	for (; scale < 0 && n > 0 && digits[0] != '0'; scale++)
-		buf_put_u8(out, '0');
-	if (fraction == 0)
+	if (!buf_reserve(out, n + fraction + zeros + 2))
 		return;
-	buf_put_u8(out, '.');
-	for (size_t i = n; i < fraction; i++)
-		buf_put_u8(out, '0');
-	buf_put(out, digits + whole, n - whole);
+	p = (char *)out->data + out->len;
+	if (whole == 0)
+		*p++ = '0';
+	p = writer_zeros(writer_copy(p, digits, whole), zeros);
+	if (fraction > 0) {
+		*p++ = '.';
+		p = writer_zeros(p, fraction - (n - whole));
+		p = writer_copy(p, digits + whole, n - whole);
+	}
+	out->len = (size_t)(p - (char *)out->data);
 }
 
 void
 writer_put_decimal(struct buf *out, int128 value, unsigned scale)
 {
 	char text[DIGITS_MAX];
-	char *p = writer_digits(text, writer_magnitude(value));
+	size_t n = writer_digits(text, writer_magnitude(value));
 
 	if (value < 0)
 		buf_put_u8(out, '-');
-	writer_put_point(out, p, (size_t)(text + DIGITS_MAX - p), (int)scale);
+	writer_put_point(out, text, n, (int)scale);
 }
 
 void
@@ -279,7 +295,10 @@ writer_decimal(struct writer *w, int128 value, unsigned scale)
 void
 writer_seconds(struct writer *w, int64_t ns)
 {
-	writer_decimal(w, ns, 9);
+	if (ns % NS_PER_S == 0) /* as most are, and faster */
+		writer_int(w, ns / NS_PER_S);
+	else
+		writer_decimal(w, ns, 9);
 }
 
 void
@@ -338,10 +357,10 @@ writer_quotient(struct writer *w, int128 num, uint128 den, int scale)
 {
 	char text[DIGITS_MAX], digits[1 + DIGITS_MAX + SIGNIFICANT + 2];
 	uint128 value = writer_magnitude(num), rest = value % den;
-	char *first = writer_digits(text, value / den), *d = digits + 1;
-	size_t n = (size_t)(text + DIGITS_MAX - first);
+	char *d = digits + 1;
+	size_t n = writer_digits(text, value / den);
 
-	memcpy(d, first, n);
+	memcpy(d, text, n);
 	if (d[0] == '0')
 		n = 0;
 	while (rest != 0 && n <= SIGNIFICANT) {

@@ -97,6 +97,15 @@ TEST(utf8_is_strict)
 	CHECK(writer_utf8_valid("", 0));
 }
 
+TEST(seconds_are_whole_or_exact)
+{
+	begin();
+	writer_seconds(&w, 1796100310000000000);
+	writer_seconds(&w, -1000000000);
+	writer_seconds(&w, 1796100310000000001);
+	CHECK_STR(text(), "1796100310,-1,1796100310.000000001");
+}
+
 TEST(decimals_are_exact)
 {
 	CHECK_STR(decimal(0, 6), "0");
@@ -106,6 +115,12 @@ TEST(decimals_are_exact)
 	CHECK_STR(decimal(1000000, 6), "1");
 	CHECK_STR(decimal(INT64_MAX, 18), "9.223372036854775807");
 	CHECK_STR(decimal(INT64_MIN, 0), "-9223372036854775808");
+	CHECK_STR(decimal((int128)1 << 126, 0),
+	    "85070591730234615865843651857942052864");
+	CHECK_STR(decimal(-((int128)1 << 126) * 2, 38),
+	    "-1.70141183460469231731687303715884105728");
+	CHECK_STR(decimal((int128)100000000000000000 * 100000000000000000 + 7,
+	    0), "10000000000000000000000000000000007");
 	CHECK_STR(decimal((int128)INT64_MAX * 1000, 2),
 	    "92233720368547758070");
 }
@@ -168,6 +183,7 @@ main(void)
 	RUN(commas_come_by_themselves);
 	RUN(strings_are_escaped);
 	RUN(utf8_is_strict);
+	RUN(seconds_are_whole_or_exact);
 	RUN(decimals_are_exact);
 	RUN(quotients_round_once);
 	RUN(big_numbers_are_grouped);
