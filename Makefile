@@ -56,7 +56,7 @@ UNIT := $(patsubst %.c,$(B)/unit/%,$(notdir $(UNIT_SRC)))
 PROTO := $(patsubst fcgi/format/%.proto,$(B)/gen/%.pb-c,\
 	$(wildcard fcgi/format/*.proto))
 
-STORE_LIBS := -ldb-5.3 -lz -linih -lpcre2-8 -lpthread
+STORE_LIBS := -ldb-5.3 -lz -ldeflate -linih -lpcre2-8 -lpthread
 DAEMON_LIBS := $(STORE_LIBS) -lbpf -lelf -lseccomp -lcap -lstdc++ -liberty -ldw -llzma -lm
 WORKER_LIBS := $(STORE_LIBS) -lfcgi -ljson-c -lcgraph -lelf -lprotobuf-c \
 	-lm
@@ -82,7 +82,7 @@ all: bin targets www
 
 # to build: compilers, BPF tool chain, libraries
 PKG_BUILD := gcc g++ make clang llvm bpftool libc6-dev libbpf-dev libelf-dev \
-	zlib1g-dev libdb5.3-dev libinih-dev libpcre2-dev libcurl4-gnutls-dev libcap-dev libseccomp-dev \
+	zlib1g-dev libdeflate-dev libdb5.3-dev libinih-dev libpcre2-dev libcurl4-gnutls-dev libcap-dev libseccomp-dev \
 	libdw-dev liblzma-dev libiberty-dev libfcgi-dev libjson-c-dev libgraphviz-dev libleveldb-dev libsnappy-dev \
 	libprotobuf-c-dev protobuf-c-compiler librsvg2-dev pkg-config
 # to run: the web server, fonts for graphs, curl for waiting

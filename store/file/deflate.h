@@ -1,6 +1,6 @@
 /*
- * Bytes made smaller by zlib, as raw deflate streams whose length is known
- * from elsewhere.
+ * Bytes made smaller: raw deflate streams, whose length is known from
+ * elsewhere.
  */
 #ifndef STORE_DEFLATE_H
 #define STORE_DEFLATE_H
