@@ -58,14 +58,14 @@ appname_add(struct appname *a, const char *name, const char *value)
 {
 	size_t i = 0;
 
-	if (*name == '\0')
-		return NULL; /* "{}" and a stray comma */
-	if (appname_is_id(name)) {
+	if (*name == '\0' || appname_is_id(name)) {
 		a->left_out++;
 		return NULL;
 	}
 	while (i < a->n_labels && strcmp(a->labels[i].name, name) != 0)
 		i++;
+	if (i < a->n_labels && strcmp(a->labels[i].value, value) != 0)
+		a->left_out++;
 	if (i == APPNAME_LABELS_MAX)
 		return err_field(ERR_REQUEST, 400, "name",
 		    "more than %d labels", APPNAME_LABELS_MAX);
@@ -74,28 +74,38 @@ appname_add(struct appname *a, const char *name, const char *value)
 	return NULL;
 }
 
-/* A value without its ',' or '}' is one that ends with the text. */
+/* Is there more than blanks and commas? */
+static bool
+appname_says(const char *from, const char *end)
+{
+	return from + strspn(from, " \t\r\n,") < end;
+}
+
+/* A value without its ',' or '}' is one that ends with the text.  What is no
+ * label, or stands behind the end, is left out. */
 static const struct err *
 appname_take_labels(struct appname *a, char *p)
 {
 	const struct err *e = NULL;
+	char last = ',';
 
-	while (*p != '\0' && *p != '}' && e == NULL) {
-		size_t n = strcspn(p, "=}");
-		char *name = p, *value = p + n;
-		char last;
+	while (last == ',' && e == NULL) {
+		char *name = p, *equals = p + strcspn(p, "=}"), *value;
 
-		if (*value != '=')
-			break; /* a name without a value, and the end */
-		p = value + 1 + strcspn(value + 1, ",}");
-		last = *p;
-		name = appname_trim(name, value);
-		value = appname_trim(value + 1, p);
-		e = appname_add(a, name, value);
-		if (last != ',')
+		p = equals + (*equals != '\0');
+		if (*equals != '=') {
+			a->left_out += appname_says(name, equals);
 			break;
-		p++;
+		}
+		value = p;
+		p += strcspn(p, ",}");
+		last = *p;
+		name = appname_trim(name, equals);
+		value = appname_trim(value, p);
+		e = appname_add(a, name, value);
+		p += last != '\0';
 	}
+	a->left_out += appname_says(p, p + strlen(p));
 	return e;
 }
 

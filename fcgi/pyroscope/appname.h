@@ -3,10 +3,11 @@
  * their last part means.
  *
  * Values are not quoted: they may hold '=', ':', '/', '{' and blanks inside,
- * never ',' or '}'.  Blanks around names and values are taken off, what is
- * behind the '}' is ignored.  Of two labels with one name the later wins.
- * Labels that no store of theirs would take are kept; those that number
- * processes or requests are left out, and counted.
+ * never ',' or '}'.  Blanks around names and values are taken off.  Of two
+ * labels with one name the later wins.  Labels that no store of theirs would
+ * take are kept.  Left out, and counted: what has no '=' or no name, what is
+ * behind the '}', the earlier of two values, and labels that number processes
+ * or requests.
  *
  * The part behind the last '.' names a profile type where it is a known one;
  * the service is what is before it.  Where it is not, all of it is the
@@ -29,7 +30,7 @@ struct appname {
 	char *service; /* owned: of `text` */
 	struct label labels[APPNAME_LABELS_MAX];
 	size_t n_labels;
-	size_t left_out; /* labels */
+	size_t left_out; /* parts */
 	char *text;      /* private */
 };
 

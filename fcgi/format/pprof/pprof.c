@@ -10,6 +10,7 @@
 
 #include "fcgi/format/gzip.h"
 #include "fcgi/format/pprof/pprof_private.h"
+#include "fcgi/format/pprof/wire.h"
 #include "store/base/err.h"
 #include "store/model/type.h"
 #include "store/model/unit.h"
@@ -20,6 +21,19 @@ const struct err *
 pprof_bad(const char *what, size_t i, const char *why)
 {
 	return err_new(ERR_REQUEST, 422, "pprof: %s %zu: %s", what, i, why);
+}
+
+const struct err *
+pprof_damaged(const struct pprof_reader *r)
+{
+	size_t n = cur_left(&r->all);
+	size_t at = wire_damage(&pprof__profile__descriptor, r->all.p, n);
+
+	return n > 0 && *r->all.p == 0 /* nothing begins so */
+	    ? err_new(ERR_REQUEST, 422,
+	        "pprof: not a profile: byte 0 of %zu is NUL", n)
+	    : err_new(ERR_REQUEST, 422, "pprof: not a profile, or damaged: "
+	        "protobuf does not parse at byte %zu of %zu", at, n);
 }
 
 void *
@@ -484,11 +498,7 @@ pprof_unpack(struct stacks *s, const void *data, size_t n,
 	else if (r.arena.over || rest.failed)
 		e = pprof_full(&r);
 	else
-		e = err_new(ERR_REQUEST, 422, n > 0 &&
-		    *(const uint8_t *)data == 0 /* nothing begins so */
-		    ? "pprof: not a profile: byte 0 of %zu is NUL"
-		    : "pprof: not a profile, or damaged: protobuf does not "
-		      "parse in %zu bytes", n);
+		e = pprof_damaged(&r);
 	arena_fini(&r.arena);
 	buf_fini(&rest);
 	return e;

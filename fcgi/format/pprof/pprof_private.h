@@ -58,7 +58,7 @@ struct pprof_reader {
 	size_t n_path, cap_path;
 	uint32_t last_top;
 	/* the samples: where they stand, and what was read of each */
-	struct cur wire;
+	struct cur all, wire; /* what there is, and what is not read yet */
 	size_t n_samples;
 	uint32_t *nodes;
 	int64_t *values; /* n_sample_type of each */
@@ -66,6 +66,8 @@ struct pprof_reader {
 
 /* ERR_REQUEST 422: "sample 3: a negative value". */
 const struct err *pprof_bad(const char *what, size_t i, const char *why);
+/* The same: which byte does not fit. */
+const struct err *pprof_damaged(const struct pprof_reader *r);
 /* Of n items, or one; NULL: pprof_full() says why. */
 void *pprof_alloc(struct pprof_reader *r, size_t n, size_t size);
 const struct err *pprof_full(const struct pprof_reader *r);

@@ -9,40 +9,12 @@
 #include <string.h>
 
 #include "fcgi/format/pprof/pprof_private.h"
+#include "fcgi/format/pprof/wire.h"
 #include "fcgi/format/stacks_private.h"
 #include "store/base/array.h"
 #include "store/base/err.h"
 
 #define TAG_SAMPLE (2u << 3 | 2)
-
-/* ---- the wire ---- */
-
-/* One field: its tag and, where it has a length, its bytes. */
-static uint64_t
-wire_field(struct cur *c, const uint8_t **p, size_t *n)
-{
-	uint64_t tag = cur_varint(c);
-
-	*p = NULL;
-	*n = 0;
-	switch (tag & 7) {
-	case 0:
-		cur_varint(c);
-		break;
-	case 1:
-		cur_raw(c, 8);
-		break;
-	case 2:
-		*p = cur_bytes(c, n);
-		break;
-	case 5:
-		cur_raw(c, 4);
-		break;
-	default:
-		c->bad = true;
-	}
-	return tag;
-}
 
 bool
 pprof_split(struct pprof_reader *r, const void *data, size_t n,
@@ -52,7 +24,7 @@ pprof_split(struct pprof_reader *r, const void *data, size_t n,
 	const uint8_t *kept = c.p, *p;
 	size_t len;
 
-	r->wire = c;
+	r->wire = r->all = c;
 	while (cur_left(&c) > 0) {
 		const uint8_t *start = c.p;
 
@@ -207,7 +179,7 @@ sample_put(struct pprof_reader *r, size_t i, const struct sample *s)
 /* ---- all of them ---- */
 
 static const struct err *
-sample_unpack(struct pprof_reader *r, size_t i, struct sample *s)
+sample_unpack(struct pprof_reader *r, struct sample *s)
 {
 	const uint8_t *p;
 	size_t n;
@@ -221,7 +193,7 @@ sample_unpack(struct pprof_reader *r, size_t i, struct sample *s)
 	if (s->arena.over)
 		return err_new(ERR_REQUEST, 413,
 		    "pprof: too many messages for a sample of %zu bytes", n);
-	return pprof_bad("sample", i, "damaged: it does not parse");
+	return pprof_damaged(r);
 }
 
 static const struct err *
@@ -230,13 +202,13 @@ samples_read(struct pprof_reader *r, struct sample s[2])
 	const struct err *e = NULL;
 
 	if (r->n_samples > 0)
-		e = sample_unpack(r, 0, &s[0]);
+		e = sample_unpack(r, &s[0]);
 	for (size_t i = 0; i < r->n_samples && e == NULL; i++) {
 		struct sample *now = &s[i & 1], *next = &s[~i & 1];
 
 		e = sample_begin(r, now);
 		if (e == NULL && i + 1 < r->n_samples)
-			e = sample_unpack(r, i + 1, next);
+			e = sample_unpack(r, next);
 		if (e == NULL)
 			e = sample_put(r, i, now);
 	}

@@ -52,6 +52,34 @@ TEST(names)
 	CHECK_STR(parsed("  "), "error");
 }
 
+static size_t
+left_out(const char *text)
+{
+	struct appname a;
+
+	CHECK_OK(appname_parse(&a, text));
+	appname_free(&a);
+	return a.left_out;
+}
+
+TEST(what_is_left_out_of_a_name_is_counted)
+{
+	CHECK_INT(left_out("a"), 0);
+	CHECK_INT(left_out("a{}"), 0);
+	CHECK_INT(left_out("a{ , }"), 0);
+	CHECK_INT(left_out("a{k=v, l=w ,} "), 0);
+	CHECK_INT(left_out("a{k=v"), 0);
+	CHECK_INT(left_out("a{k=v,k=v}"), 0);
+	CHECK_INT(left_out("a{k=v,k=w}"), 1);
+	CHECK_INT(left_out("a{k=v}{l=w}"), 1);
+	CHECK_INT(left_out("a{k=v}l"), 1);
+	CHECK_INT(left_out("a{k}"), 1);
+	CHECK_INT(left_out("a{k"), 1);
+	CHECK_INT(left_out("a{=x,k=v}"), 1);
+	CHECK_INT(left_out("a{k=v,l} m"), 2);
+	CHECK_INT(left_out("a{profile_id=1,k=v}"), 1);
+}
+
 TEST(suffixes)
 {
 	struct appname a;
@@ -221,6 +249,7 @@ int
 main(void)
 {
 	RUN(names);
+	RUN(what_is_left_out_of_a_name_is_counted);
 	RUN(suffixes);
 	RUN(times);
 	RUN(forms);

@@ -318,6 +318,32 @@ TEST(samples_may_stand_anywhere)
 	buf_fini(&b);
 }
 
+/* The first byte of the innermost field that is none. */
+TEST(damage_is_said_with_its_byte)
+{
+	struct buf b = {0};
+	char said[60];
+	size_t whole;
+
+	profile(&b, true);
+	whole = b.len;
+	buf_put(&b, "\x12\x04\x08\x01\x10\xff", 6); /* a sample's value */
+	snprintf(said, sizeof(said), "parse at byte %zu of %zu", whole + 4,
+	    b.len);
+	expect(&b, 422, said);
+	b.len = whole;
+	buf_put(&b, "\x2a\x02\x0d\x01", 4); /* an id of a function: 32 bits */
+	snprintf(said, sizeof(said), "parse at byte %zu of %zu", whole + 2,
+	    b.len);
+	expect(&b, 422, said);
+	b.len = whole;
+	buf_put(&b, "\x12\x0f\x08", 3); /* longer than there is */
+	snprintf(said, sizeof(said), "parse at byte %zu of %zu", whole,
+	    b.len);
+	expect(&b, 422, said);
+	buf_fini(&b);
+}
+
 TEST(a_body_of_nul_is_called_no_profile)
 {
 	static const char nul[64];
@@ -615,6 +641,7 @@ main(void)
 	RUN(gzipped);
 	RUN(wrong_numbers_say_which);
 	RUN(samples_may_stand_anywhere);
+	RUN(damage_is_said_with_its_byte);
 	RUN(a_body_of_nul_is_called_no_profile);
 	RUN(every_prefix_is_an_error_or_a_profile);
 	RUN(bombs);
