@@ -83,6 +83,7 @@ u="$base/api/v1/flamegraph.json?query=cpu&from=1000000000&until=$(($(date +%s) -
 ask --compressed "$u"
 tag=$(sed -n 's/^ETag: //p' "$T/head")
 check "a closed range has a tag" [ -n "$tag" ]
+check "caches are told how it may differ" header "Vary: Accept-Encoding"
 ask --compressed -H "If-None-Match: $tag" "$u"
 check "and is revalidated, compressed or not" status 304
 
