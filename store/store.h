@@ -531,6 +531,10 @@ struct metric_query {
 const struct err *store_query_metric(struct store *s,
     const struct metric_query *q, struct metric_series **out, size_t *n);
 void metric_series_free(struct metric_series *series, size_t n);
+/* Keeps those that `keep` says, in their order, and frees what the others have;
+ * how many they are, as which all is freed at last. */
+size_t metric_series_sift(struct metric_series *series, size_t n,
+    bool (*keep)(const struct metric_series *series));
 
 /*
  * One latency histogram over consecutive steps; the arguments are those of a

@@ -33,8 +33,6 @@
 #define SILENT_NS (30 * NS_PER_S) /* a replica of PBFT, while others do */
 #define HEALTH_ALIVE_OF "{__name__=~\"node_cpu_seconds_total|"                 \
 	"memlens_self_cpu_seconds_total|memlens_scrape_values_total\"}"
-#define HEALTH_SERVICES_OF                                                     \
-	"{__name__=~\"" MEASURE_SERVICE_SAMPLES "|" MEASURE_SERVICE_BROKEN "\"}"
 #define HEALTH_SCRAPER "scrape" /* a source in a process of its own */
 
 enum health_level { HEALTH_OK, HEALTH_DEGRADED, HEALTH_DOWN };
@@ -44,13 +42,14 @@ struct health_told {
 	uint64_t written; /* store_written() then */
 	int64_t slot;
 	struct source_state *sources;
+	struct buf *whole;  /* what whole_judge() says of each */
 	struct mark *marks; /* of programs */
 	struct metric_series *samples, *faults, *alive, *cpu, *rss, *private;
-	struct metric_series *services; /* samples and stacks of each */
-	struct metric_series *rounds;   /* of PBFT, by replica and state */
+	struct metric_series *services, *broken; /* samples of each, stacks */
+	struct metric_series *rounds; /* of PBFT, by replica and state */
 	size_t n_sources, n_samples, n_faults, n_alive, n_cpu, n_rss,
 	    n_private;
-	size_t n_services, n_marks, n_rounds;
+	size_t n_services, n_broken, n_marks, n_rounds;
 };
 
 static const struct health_told told_nothing;
@@ -93,6 +92,56 @@ health_because(struct health *h, enum health_level level, const char *who,
 
 /* ---- what is told ---- */
 
+/* The sum of a counter of one source over the last minutes; -1 when it has
+ * none. */
+static int128
+health_sum(const struct metric_series *m, size_t n, const char *name,
+    const char *source)
+{
+	int128 sum = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct metric_point *p =
+		    series_point_of(&m[i], name, source);
+
+		if (p != NULL)
+			sum = (sum < 0 ? 0 : sum) +
+			    p->increase / scale_factor(m[i].desc.scale);
+	}
+	return sum;
+}
+
+/* Most counters of faults stand still. */
+static bool
+told_counts(const struct metric_series *m)
+{
+	const struct metric_point *p = series_point_only(m);
+
+	return p != NULL && p->increase != 0;
+}
+
+static bool
+told_any(const struct metric_series *m)
+{
+	return m->n_points > 0;
+}
+
+static const struct err *
+told_judge(struct health_told *t)
+{
+	t->whole = calloc(t->n_sources + 1, sizeof(*t->whole));
+	if (t->whole == NULL)
+		return err_nomem();
+	for (size_t i = 0; i < t->n_sources; i++)
+		whole_judge(&(struct whole){.services = t->services,
+		    .n_services = t->n_services, .broken = t->broken,
+		    .n_broken = t->n_broken, .host = t->faults,
+		    .n_host = t->n_faults, .source = t->sources[i].name,
+		    .samples = health_sum(t->samples, t->n_samples,
+		    MEASURE_SAMPLES, t->sources[i].name)}, &t->whole[i]);
+	return NULL;
+}
+
 static const struct err *
 told_load(struct health_told *t, struct store *s, int64_t now)
 {
@@ -103,16 +152,25 @@ told_load(struct health_told *t, struct store *s, int64_t now)
 		int64_t ns;
 		struct metric_series **series;
 		size_t *n;
+		bool (*keep)(const struct metric_series *m);
 	} of[] = {
-	    {MEASURE_SAMPLES, RECENT_NS, &t->samples, &t->n_samples},
-	    {MEASURE_FAULTS, RECENT_NS, &t->faults, &t->n_faults},
-	    {HEALTH_ALIVE_OF, RECENT_NS, &t->alive, &t->n_alive},
-	    {HEALTH_SERVICES_OF, RECENT_NS, &t->services, &t->n_services},
-	    {"pbft_rounds_total", SELF_NS, &t->rounds, &t->n_rounds},
-	    {"memlens_self_cpu_seconds_total", SELF_NS, &t->cpu, &t->n_cpu},
-	    {"memlens_self_resident_bytes", SELF_NS, &t->rss, &t->n_rss},
+	    {MEASURE_SAMPLES, RECENT_NS, &t->samples, &t->n_samples,
+	        told_any},
+	    {MEASURE_FAULTS, RECENT_NS, &t->faults, &t->n_faults,
+	        told_counts},
+	    {HEALTH_ALIVE_OF, RECENT_NS, &t->alive, &t->n_alive, told_any},
+	    {MEASURE_SERVICE_SAMPLES, RECENT_NS, &t->services,
+	        &t->n_services, told_counts},
+	    {MEASURE_SERVICE_BROKEN, RECENT_NS, &t->broken, &t->n_broken,
+	        told_counts},
+	    {"pbft_rounds_total", SELF_NS, &t->rounds, &t->n_rounds,
+	        told_any},
+	    {"memlens_self_cpu_seconds_total", SELF_NS, &t->cpu, &t->n_cpu,
+	        told_any},
+	    {"memlens_self_resident_bytes", SELF_NS, &t->rss, &t->n_rss,
+	        told_any},
 	    {"memlens_self_private_bytes", SELF_NS, &t->private,
-	        &t->n_private},
+	        &t->n_private, told_any},
 	};
 	const struct err *e;
 	size_t left_out;
@@ -120,10 +178,14 @@ told_load(struct health_told *t, struct store *s, int64_t now)
 	e = marks_list(s, &programs, &t->marks, &t->n_marks, &left_out);
 	if (e == NULL)
 		e = measure_sources(s, now, &t->sources, &t->n_sources);
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && e == NULL; i++)
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && e == NULL; i++) {
 		e = measure_once(s, of[i].selector, now - of[i].ns, now,
 		    of[i].series, of[i].n);
-	return e;
+		if (e == NULL)
+			*of[i].n = metric_series_sift(*of[i].series,
+			    *of[i].n, of[i].keep);
+	}
+	return e == NULL ? told_judge(t) : e;
 }
 
 static void
@@ -135,10 +197,14 @@ told_free(struct health_told *t)
 	metric_series_free(t->faults, t->n_faults);
 	metric_series_free(t->alive, t->n_alive);
 	metric_series_free(t->services, t->n_services);
+	metric_series_free(t->broken, t->n_broken);
 	metric_series_free(t->rounds, t->n_rounds);
 	metric_series_free(t->cpu, t->n_cpu);
 	metric_series_free(t->rss, t->n_rss);
 	metric_series_free(t->private, t->n_private);
+	for (size_t i = 0; t->whole != NULL && i < t->n_sources; i++)
+		buf_fini(&t->whole[i]);
+	free(t->whole);
 	free(t->sources);
 	free(t->marks);
 	free(t);
@@ -181,25 +247,6 @@ health_load(struct health *h, struct context *c)
 }
 
 /* ---- judging ---- */
-
-/* The sum of a counter of one source over the last minutes; -1 when it has
- * none. */
-static int128
-health_sum(const struct metric_series *m, size_t n, const char *name,
-    const char *source)
-{
-	int128 sum = -1;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct metric_point *p =
-		    series_point_of(&m[i], name, source);
-
-		if (p != NULL)
-			sum = (sum < 0 ? 0 : sum) +
-			    p->increase / scale_factor(m[i].desc.scale);
-	}
-	return sum;
-}
 
 static void
 health_newest(int64_t *last, const struct metric_series *m)
@@ -251,11 +298,11 @@ health_is_silent(const struct health *h, const struct source_state *s)
 }
 
 static void
-health_judge_source(struct health *h, const struct source_state *s)
+health_judge_source(struct health *h, const struct source_state *s,
+    const struct buf *whole)
 {
 	int128 samples = health_sum(h->told->samples, h->told->n_samples,
 	    MEASURE_SAMPLES, s->name);
-	struct buf why = {0};
 	int128 lost = health_sum(h->told->faults, h->told->n_faults,
 	    MEASURE_LOST, s->name);
 
@@ -270,14 +317,9 @@ health_judge_source(struct health *h, const struct source_state *s)
 	if (lost > 0 && lost * 100 > samples + lost)
 		health_because(h, HEALTH_DEGRADED, s->name,
 		    "loses more than 1 % of its samples");
-	whole_judge(&(struct whole){.services = h->told->services,
-	    .n_services = h->told->n_services, .host = h->told->faults,
-	    .n_host = h->told->n_faults, .source = s->name, .samples = samples},
-	    &why);
-	if (why.len > 0)
+	if (whole->len > 0)
 		health_because(h, HEALTH_DEGRADED, s->name,
-		    (const char *)why.data);
-	buf_fini(&why);
+		    (const char *)whole->data);
 }
 
 static void
@@ -383,7 +425,8 @@ health_judge(struct health *h)
 		health_because(h, HEALTH_DEGRADED, "",
 		    "the store has damaged files or records");
 	for (size_t i = 0; i < h->told->n_sources; i++)
-		health_judge_source(h, &h->told->sources[i]);
+		health_judge_source(h, &h->told->sources[i],
+		    &h->told->whole[i]);
 	programs_judge(h->told->marks, h->told->n_marks, h->now_ns,
 	    health_judge_program, h);
 	health_judge_replicas(h);

@@ -54,9 +54,9 @@ share_of_service(const struct whole *w, const struct metric_series *samples)
 	    .samples = whole_increase(samples, MEASURE_SERVICE_SAMPLES,
 	    w->source)};
 
-	for (size_t i = 0; s.samples >= WHOLE_SAMPLES && i < w->n_services;
+	for (size_t i = 0; s.samples >= WHOLE_SAMPLES && i < w->n_broken;
 	    i++) {
-		const struct metric_series *m = &w->services[i];
+		const struct metric_series *m = &w->broken[i];
 
 		if (strcmp(measure_label(m, "service"), s.service) == 0)
 			share_add(&s, measure_label(m, "reason"),

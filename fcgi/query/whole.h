@@ -17,9 +17,11 @@ struct buf;
 
 /* Series over one span, each with one point or none. */
 struct whole {
-	const struct metric_series *services; /* MEASURE_SERVICE_SAMPLES and */
-	size_t n_services;                    /* MEASURE_SERVICE_BROKEN */
-	const struct metric_series *host;     /* MEASURE_BROKEN */
+	const struct metric_series *services; /* MEASURE_SERVICE_SAMPLES */
+	size_t n_services;
+	const struct metric_series *broken;   /* MEASURE_SERVICE_BROKEN */
+	size_t n_broken;
+	const struct metric_series *host;     /* MEASURE_BROKEN, among others */
 	size_t n_host;
 	const char *source; /* only of this one */
 	int128 samples;     /* the host's; -1: it counts none */

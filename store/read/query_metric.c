@@ -136,3 +136,17 @@ metric_series_free(struct metric_series *series, size_t n)
 		metric_series_fini(&series[i]);
 	free(series);
 }
+
+size_t
+metric_series_sift(struct metric_series *series, size_t n,
+    bool (*keep)(const struct metric_series *series))
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (keep(&series[i]))
+			series[kept++] = series[i];
+		else
+			metric_series_fini(&series[i]);
+	return kept;
+}

@@ -83,6 +83,8 @@ steps_plan(struct steps *t)
 static bool
 steps_may(const struct steps *t, uint32_t series)
 {
+	if (reader_newest_open(t->s, series, t->from, t->until) != 0)
+		return true; /* as of most, and faster */
 	for (size_t i = 0; i < t->n_files; i++) {
 		const struct steps_file *f = &t->files[i];
 		uint32_t number = reader_series(f->file, series);
@@ -91,7 +93,7 @@ steps_may(const struct steps *t, uint32_t series)
 		    reader_may_have(f->file, number, f->start))
 			return true;
 	}
-	return reader_newest_open(t->s, series, t->from, t->until) != 0;
+	return false;
 }
 
 /* Leaves out series that are known to have nothing in the range: of those of
@@ -229,14 +231,14 @@ static const struct err *
 steps_piece(struct steps *t, const struct plan_piece *p, uint32_t series,
     uint64_t *open, const struct steps_to *to)
 {
-	uint32_t number = reader_series(p->file, series);
 	uint64_t at = p->start, slots = seg_slots(p->level);
 	const struct block *b = NULL, *kept;
 	const struct err *e = NULL;
 	bool newest = t->newest && t->numbers;
+	uint32_t number;
 
-	if (number == INTERN_NONE || p->file->sealed == NULL ||
-	    p->start + slots < *open)
+	if (p->file->sealed == NULL || p->start + slots < *open ||
+	    (number = reader_series(p->file, series)) == INTERN_NONE)
 		return NULL;
 	kept = newest ? newest_kept(p->file, number) : NULL;
 	if (newest && newest_is_enough(p, kept)) {
