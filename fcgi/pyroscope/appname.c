@@ -22,8 +22,9 @@ appname_cut(struct appname *a)
 {
 	char *dot = strrchr(a->service, '.');
 
-	if (dot != NULL && dot != a->service)
+	if (!a->cut && dot != NULL && dot != a->service)
 		*dot = '\0';
+	a->cut = true;
 }
 
 /* ---- the grammar ---- */

@@ -31,7 +31,8 @@ struct appname {
 	struct label labels[APPNAME_LABELS_MAX];
 	size_t n_labels;
 	size_t left_out; /* parts */
-	char *text;      /* private */
+	char *text;      /* private, */
+	bool cut;        /* too */
 };
 
 /* Errors: ERR_REQUEST 400 with field "name".  appname_free() after any
@@ -44,7 +45,7 @@ bool appname_is_id(const char *name);
 
 /* The type that the last part names, or NULL. */
 const struct type *appname_suffix(const char *service);
-/* Takes the last part off the service. */
+/* Takes the last part off the service, once. */
 void appname_cut(struct appname *a);
 
 #endif

@@ -137,6 +137,9 @@ check "a value with = : {" has 'cpu{service="eq",a="b=c:{d"}' 5
 ingest a.folded "name=$(enc 'sess{__session_id__=1,a=b}')&$at"
 check "numbers of processes are no labels" js 'd.labels_left_out === 1'
 
+ingest a.folded "name=twice.cpu.cpu&$at"
+check "one suffix is the type, not two" js 'd.service === "twice.cpu"'
+
 # ---- times ----
 for t in 1700000000 1700000000000 1700000000000000 1700000000000000000; do
 	ingest a.folded "name=t$t&from=$t&until=${t/17000000/17000000}"
