@@ -111,9 +111,13 @@ perf_sample(struct perf_context *ctx)
 	if (s == 0)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (sample_ns != 0 && (!stride_counts(&s->stride, now, sample_ns) ||
-	    ring_is_full()))
+	if (sample_ns != 0 && !stride_counts(&s->stride, now, sample_ns,
+	    bpf_get_prandom_u32()))
 		return 0;
+	if (sample_ns != 0 && ring_is_full()) {
+		stride_owe(&s->stride);
+		return 0;
+	}
 	s->event.time_ns = now;
 	task = (void *)bpf_get_current_task_btf();
 	mm = memory_of(task);
@@ -123,7 +127,7 @@ perf_sample(struct perf_context *ctx)
 	if (s->event.period == 0)
 		s->event.period = ctx->sample_period * event_unit;
 	if (sample_ns != 0)
-		s->event.value = stride_take(&s->stride, sample_ns);
+		s->event.value = stride_take(&s->stride);
 	if (of_faults)
 		s->event.memory = find_memory(task, ctx->addr);
 	if ((s->event.flags & EVENT_KTHREAD) != 0)

@@ -4,8 +4,11 @@
  * has run out takes one of twice as many events; once all that may be spared
  * is there again, of half as many.
  *
- * Which one it is goes by their number and not by time, so that each program's
- * share is right; those left out are owed to the next sample.
+ * Which one it is is drawn: of the events of a round, of which each is as wide
+ * as likely it is to be sampled, the one in which a random point lies.  A
+ * sample stands for as many events as one of them was sampled of, and how many
+ * that are does not depend on the point: so each program's share is right, also
+ * of one that comes behind another's flood.
  */
 #ifndef COLLECTOR_BPF_STRIDE_H
 #define COLLECTOR_BPF_STRIDE_H
@@ -20,21 +23,32 @@
 #define STRIDE_SPARE 10  /* the ring has room for them, with copies */
 #define STRIDE_SAMPLES 8 /* of each stride that is longer */
 #define STRIDE_BITS 12   /* one of 4,096 at least */
+#define STRIDE_ROUND (1u << STRIDE_BITS)
 
 struct stride {
 	__u64 paid_ns; /* up to when samples have been taken */
-	__u64 owed;    /* events since the last one */
-	__u64 stride;  /* events up to the next; 0 is 1 */
+	__u64 owed;    /* events of samples that could not be sent */
+	__u32 doubled; /* one of 2^doubled events is sampled */
+	__u32 phase;   /* where in the round the next event is */
+	__u32 point;   /* of the round: whose event is sampled */
+	__u32 unused;
 };
+
+static inline __attribute__((always_inline)) void
+stride_change(struct stride *s, int by)
+{
+	s->doubled = (s->doubled + by) & 15; /* for the verifier */
+	s->phase = 0; /* what was of the round was drawn by what it was */
+}
 
 static inline __attribute__((always_inline)) void
 stride_set(struct stride *s, __u64 now, __u64 sample_ns)
 {
 	__u64 spare = STRIDE_SPARE * sample_ns;
 
-	for (int i = 0; i < STRIDE_BITS && s->stride > 1 &&
+	for (int i = 0; i < STRIDE_BITS && s->doubled > 0 &&
 	     s->paid_ns + spare < now; i++) {
-		s->stride /= 2;
+		stride_change(s, -1);
 		s->paid_ns += spare / 2;
 	}
 	if (s->paid_ns + spare < now)
@@ -42,29 +56,41 @@ stride_set(struct stride *s, __u64 now, __u64 sample_ns)
 	if (s->paid_ns <= now)
 		return;
 	s->paid_ns = now - STRIDE_SAMPLES * sample_ns;
-	s->stride = s->stride == 0 ? 2 : s->stride * 2;
-	if (s->stride > 1 << STRIDE_BITS)
-		s->stride = 1 << STRIDE_BITS;
+	if (s->doubled < STRIDE_BITS)
+		stride_change(s, 1);
 }
 
-/* One more event: is it to be sampled?  If not, or if the sample cannot be
- * sent, it is owed. */
+/* One more event: is it to be sampled?  `chance` is a random number. */
 static inline __attribute__((always_inline)) bool
-stride_counts(struct stride *s, __u64 now, __u64 sample_ns)
+stride_counts(struct stride *s, __u64 now, __u64 sample_ns, __u32 chance)
 {
+	__u32 from, width;
+
 	stride_set(s, now, sample_ns);
-	return ++s->owed >= s->stride;
+	if (s->phase == 0)
+		s->point = chance & (STRIDE_ROUND - 1);
+	from = s->phase;
+	width = STRIDE_ROUND >> (s->doubled & 15);
+	s->phase = (from + width) & (STRIDE_ROUND - 1);
+	s->paid_ns += sample_ns >> (s->doubled & 15);
+	return s->point - from < width;
 }
 
-/* The sample is taken: so many events it stands for. */
+/* The sample of an event that counts: so many events it stands for. */
 static inline __attribute__((always_inline)) __u64
-stride_take(struct stride *s, __u64 sample_ns)
+stride_take(struct stride *s)
 {
 	__u64 owed = s->owed;
 
-	s->paid_ns += sample_ns;
 	s->owed = 0;
-	return owed;
+	return owed + (1u << (s->doubled & 15));
+}
+
+/* It cannot be sent: the next one stands for it, too. */
+static inline __attribute__((always_inline)) void
+stride_owe(struct stride *s)
+{
+	s->owed += 1u << (s->doubled & 15);
 }
 
 /*
