@@ -39,6 +39,7 @@ struct pulling {
 	struct pull_made *made;
 	struct buf now, before; /* plain; before is empty: there is none */
 	int64_t before_ns;
+	bool observed; /* that one was in the same slot: its stock is there */
 	struct stacks *stock, *flow;
 	int64_t from_ns, until_ns; /* of the flow */
 	uint64_t mean; /* bytes between two samples; 0: nobody says */
@@ -384,6 +385,19 @@ pull_note_skipped(struct pull_made *made, const struct stacks *s)
 	}
 }
 
+/* Follows from the dump. */
+static void
+pull_id(const struct pulling *g, uint8_t id[16])
+{
+	const struct pull_ask *ask = g->ask;
+	uint64_t h = hash64_u64(hash64_u64(ask->origin, ask->run),
+	    (uint64_t)ask->at_ns);
+	const uint64_t both[] = {hash64(h, g->now.data, g->now.len),
+	    hash64(~h, g->now.data, g->now.len)};
+
+	memcpy(id, both, 16);
+}
+
 static const struct err *
 pull_push(struct pulling *g)
 {
@@ -391,10 +405,14 @@ pull_push(struct pulling *g)
 	struct label instance = {"instance", ask->instance};
 	struct push_window w = {.service = ask->service, .labels = &instance,
 	    .n_labels = ask->instance[0] != '\0'};
-	struct push *p = push_new(ask->slot_ns, NULL);
-	const struct err *e = p == NULL ? err_nomem() : NULL;
+	uint8_t id[16];
+	struct push *p;
+	const struct err *e;
 
-	if (e == NULL && stacks_n_types(g->stock) > 0) {
+	pull_id(g, id);
+	p = push_new(ask->slot_ns, ask->origin != 0 ? id : NULL);
+	e = p == NULL ? err_nomem() : NULL;
+	if (e == NULL && stacks_n_types(g->stock) > 0 && !g->observed) {
 		w.from_ns = ask->at_ns - ask->at_ns % ask->slot_ns;
 		w.until_ns = w.from_ns + ask->slot_ns;
 		e = push_add(p, g->stock, &w);
@@ -425,6 +443,8 @@ pull_run(struct pulling *g, const void *data, size_t n)
 	e = pull_unpack(&g->now, data, n);
 	if (e == NULL && before != NULL && g->before_ns < g->ask->at_ns)
 		e = pull_unpack(&g->before, before, kept);
+	g->observed = before != NULL && g->before_ns / g->ask->slot_ns ==
+	    g->ask->at_ns / g->ask->slot_ns;
 	g->from_ns = g->before.len > 0 ? g->before_ns : g->ask->at_ns;
 	g->until_ns = g->ask->at_ns;
 	if (e == NULL)

@@ -3,7 +3,8 @@
  * jemalloc and gperftools with names for their addresses, and pprof, with
  * names where it brings none.
  *
- *	inuse_space, inuse_objects    a stock: observed in the slot of the pull
+ *	inuse_space, inuse_objects    a stock: observed in the slot of the pull,
+ *	                              the first time alone
  *	alloc_space, alloc_objects    a flow: what is more than at the pull
  *	                              before, over the time between the two
  *
@@ -37,6 +38,8 @@ struct pull_ask {
 	int64_t at_ns;   /* when it was asked for; of a dump, written */
 	int64_t slot_ns;
 	uint64_t run;    /* of the process, where that is known; or 0 */
+	uint64_t origin; /* of a dump: whose it is, so that one which is read
+	                  * again counts once; else 0 */
 	uint32_t source; /* whose body it is */
 	char service[64], instance[64];
 	char group[16];  /* last part of the path, "block", or "" */

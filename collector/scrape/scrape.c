@@ -263,8 +263,8 @@ scrape_take_config(struct scraper *s, struct scrape_config *c)
 	for (size_t i = 0; i < c->n_targets; i++)
 		scrape_target_init(&t[i], c, &c->targets[i], http,
 		    clock_mono_ns());
-	profiles.taken = s->profiles.taken; /* counters go on */
-	profiles.refused = s->profiles.refused;
+	if (s->config != NULL)
+		scrape_profiles_follow(&profiles, &s->profiles);
 	scrape_free_targets(s);
 	s->config = c;
 	s->targets = t;

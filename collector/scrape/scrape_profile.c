@@ -10,6 +10,7 @@
 #include "collector/pull/pull_signal.h"
 #include "collector/scrape/scrape_queue.h"
 #include "collector/scrape/scrape_take.h"
+#include "store/base/buf.h"
 #include "store/base/clock.h"
 #include "store/base/err.h"
 #include "store/base/log.h"
@@ -41,10 +42,84 @@ scrape_profiles_init(struct scrape_profiles *s, const struct scrape_config *c,
 			p->config = &t->profiles[k];
 			p->kind = p->config->place != NULL ?
 			    p->config->place->path : p->config->dumps;
-			p->number = (uint32_t)s->n++;
+			p->number = s->next++;
+			/* in the open slot who was before us may have */
+			p->due_ns = (clock_wall_ns() / s->slot_ns + 1) *
+			    s->slot_ns;
+			s->n++;
 		}
 	}
 	return NULL;
+}
+
+/* Is it of the same endpoint or dumps, and stored under the same names? */
+static bool
+profile_is(const struct scrape_profile *a, const struct scrape_profile *b)
+{
+	const struct scrape_target_config *x = a->target, *y = b->target;
+	const struct http_place *p = a->config->place, *q = b->config->place;
+
+	return strcmp(x->name, y->name) == 0 &&
+	    strcmp(x->service ? x->service : x->name,
+	    y->service ? y->service : y->name) == 0 &&
+	    strcmp(x->instance, y->instance) == 0 &&
+	    strcmp(a->kind, b->kind) == 0 && (p != NULL) == (q != NULL) &&
+	    (p == NULL || strcmp(p->base, q->base) == 0);
+}
+
+static struct scrape_profile *
+profile_find(const struct scrape_profiles *s, const struct scrape_profile *p)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (profile_is(&s->all[i], p))
+			return &s->all[i];
+	return NULL;
+}
+
+/* A request that was on its way is made again. */
+static void
+profile_follow(struct scrape_profiles *s, struct scrape_profile *p,
+    struct scrape_profiles *before, struct scrape_profile *was)
+{
+	const struct scrape_profile new = *p;
+
+	if (was->state == SCRAPE_PROFILE_ASKS) {
+		http_end(before->http, &was->answer);
+		was->state = SCRAPE_PROFILE_WAITS;
+		was->due_ns = 0;
+	}
+	*p = *was;
+	p->target = new.target;
+	p->config = new.config;
+	p->kind = new.kind;
+	if (before->parsed == was) {
+		before->parsed = NULL;
+		s->parsed = p;
+	}
+}
+
+void
+scrape_profiles_follow(struct scrape_profiles *s,
+    struct scrape_profiles *before)
+{
+	uint32_t next = before->next;
+
+	s->taken = before->taken; /* counters go on */
+	s->refused = before->refused;
+	for (size_t i = 0; i < s->n; i++) {
+		struct scrape_profile *p = &s->all[i];
+		struct scrape_profile *was = profile_find(before, p);
+
+		if (was != NULL)
+			profile_follow(s, p, before, was);
+		else
+			p->number = next++;
+	}
+	s->next = next;
+	if (before->parsed != NULL)
+		return; /* the child has what nobody asks for any more */
+	s->child = before->child;
+	before->child = (struct pull_child){.socket = -1};
 }
 
 void
@@ -119,6 +194,7 @@ profile_hand_over(struct scrape_profiles *s, struct scrape_profile *p,
 
 		ask.run = d->run;
 		ask.at_ns = d->time_ns;
+		ask.origin = hash64(1, p->kind, strlen(p->kind) + 1);
 	}
 	snprintf(ask.service, sizeof(ask.service), "%s",
 	    t->service ? t->service : t->name);

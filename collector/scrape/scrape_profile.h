@@ -50,6 +50,7 @@ struct scrape_profile {
 struct scrape_profiles {
 	struct scrape_profile *all;
 	size_t n;
+	uint32_t next; /* number of a profile */
 	int64_t slot_ns;
 	struct http *http;
 	struct pull_child child;
@@ -60,6 +61,11 @@ struct scrape_profiles {
 /* All but `s` is borrowed.  ENOMEM. */
 const struct err *scrape_profiles_init(struct scrape_profiles *s,
     const struct scrape_config *c, struct http *http);
+
+/* Before its first step it takes over where those of before were, as far as
+ * they are asked for still: what has been pulled is not pulled again. */
+void scrape_profiles_follow(struct scrape_profiles *s,
+    struct scrape_profiles *before);
 void scrape_profiles_fini(struct scrape_profiles *s);
 
 /* Goes on with all of them, without waiting. */
