@@ -377,26 +377,33 @@ struct leaks_growth {
 	struct trend trend;
 };
 
-/* How wide its interval is; without end where nothing surely grows. */
+/* How wide its interval is for its slope; without end where nothing surely
+ * grows. */
 static double
 leaks_width(const struct leaks_growth *g)
 {
 	const struct trend *t = &g->trend;
 
-	return t->state == TREND_GROWING ? t->high - t->low : INFINITY;
+	return t->state == TREND_GROWING ? (t->high - t->low) / t->slope
+					 : INFINITY;
 }
 
-/* The total of a heap or what is resident, whichever is known better; where
- * neither surely grows, since more comes and goes than it grows by, the stacks
- * that do.  Without a heap what is resident alone. */
+/* What a heap holds or what is resident, whichever is known better; but what is
+ * surely held faster is: it fills what was given back and is resident still.  A
+ * heap holds its total, or the stacks that surely grow where that does not,
+ * since more comes and goes than it grows by. */
 static const struct leaks_growth *
 leaks_growth_of(const struct leaks_growth of[3], bool heap)
 {
-	double total = leaks_width(&of[0]), resident = leaks_width(&of[1]);
+	const struct leaks_growth *resident = &of[1];
+	const struct leaks_growth *held = isfinite(leaks_width(&of[0]))
+	    ? &of[0] : &of[2];
+	double width = leaks_width(held);
 
-	if (!heap || resident < total)
-		return &of[1];
-	return isfinite(total) ? &of[0] : &of[2];
+	if (!heap || (leaks_width(resident) < width &&
+	    (!isfinite(width) || held->trend.low <= resident->trend.high)))
+		return resident;
+	return held;
 }
 
 /* When memory is gone at such a growth, the service's own or the host's,

@@ -263,6 +263,38 @@ leaks_find_anew(struct leaks *l, struct store *s,
 	return e;
 }
 
+/* A program that has begun in the last steps holds little yet: which stacks
+ * grow is said by the one before it. */
+static const struct err *
+leaks_find_before(struct leaks *l, struct store *s,
+    const struct selector *selector)
+{
+	size_t i = l->n_steps;
+	struct profile *p = NULL;
+	const struct err *e = NULL;
+
+	while (i > l->anew && !l->began[i - 1] &&
+	    l->n_steps - i < TREND_POINTS_MIN)
+		i--;
+	if (i == l->anew || !l->began[i - 1])
+		return NULL;
+	for (i--; e == NULL && p == NULL && i-- > l->anew;) {
+		e = leaks_profile(l, s, selector, i, &p);
+		if (e == NULL && p->slots > 0)
+			break;
+		profile_free(p);
+		p = NULL;
+	}
+	if (p != NULL && e == NULL && (double)l->last->nodes[0].total <=
+	    (double)p->nodes[0].total * RESTARTED_PART) {
+		profile_free(l->last);
+		l->last = p;
+		return NULL;
+	}
+	profile_free(p);
+	return e;
+}
+
 /* ---- by what they err ---- */
 
 /* By the mean size of the objects of each, where their count is known. */
@@ -325,6 +357,8 @@ leaks_ends(struct leaks *l, struct store *s, const struct selector *selector)
 		e = leaks_end(l, s, selector, true, &l->last);
 	if (e == NULL && l->last != NULL && l->last->kind == SERIES_STOCK)
 		e = leaks_find_anew(l, s, selector, &first);
+	if (e == NULL && l->last != NULL && l->last->kind == SERIES_STOCK)
+		e = leaks_find_before(l, s, selector);
 	if (e == NULL && l->last != NULL) {
 		memcpy(l->unit, l->last->unit, sizeof(l->unit));
 		l->lost = leaks_marked(l->last, UNTAKEN);

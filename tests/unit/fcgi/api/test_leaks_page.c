@@ -209,6 +209,9 @@ fill_anew(struct batch *b, int i)
 #define BACK 163
 #define LOSES 180
 
+/* One that is restarted, and of whose leak a sample comes so late. */
+#define LATE 12
+
 static void
 fill_process(struct batch *b, const char *service, int slot, const char *text)
 {
@@ -227,7 +230,9 @@ fill_back(struct batch *b, const char *name, int i)
 	int age = i < BACK ? i + 60 : i - BACK;
 	char text[64];
 
-	batch_add_profile(b, series, slot, stack(b, "leaks"), LEAK * age);
+	if (strcmp(name, "late") != 0 || i < BACK || age >= LATE)
+		batch_add_profile(b, series, slot, stack(b, "leaks"),
+		    LEAK * age);
 	batch_add_profile(b, series, slot, stack(b, "caches"),
 	    MB * (age < 20 ? age : 20));
 	if (i > LOSES)
@@ -271,6 +276,22 @@ fill_often(struct batch *b, const char *name, bool fast, int i)
 	    (long long)((int64_t)FIRST + i - age) * SLOT_NS);
 	if (age == 0)
 		fill_process(b, name, i, text);
+}
+
+/* A leak into what was given back and is resident still. */
+static void
+fill_holes(struct batch *b, int i)
+{
+	struct label service = {"service", "holes"};
+	struct series_desc use = {SERIES_STOCK, "inuse_space", "bytes", 1, 0,
+	    &service, 1};
+	uint32_t series = batch_series(b, &use);
+
+	batch_add_profile(b, series, FIRST + (uint64_t)i, stack(b, "leaks"),
+	    leaks(i));
+	batch_observe(b, series, FIRST + (uint64_t)i, 1);
+	put_gauge(b, "namedprocess_namegroup_memory_bytes", "holes",
+	    "anonymous", i, 300 * MB + 1000 * i);
 }
 
 /* One with a heap that stays, and memory beside it that it maps itself. */
@@ -317,7 +338,9 @@ fill_slot(struct batch *b, int i)
 	fill_told(b, i);
 	fill_anew(b, i);
 	fill_back(b, "back", i);
+	fill_back(b, "late", i);
 	fill_beside(b, i);
+	fill_holes(b, i);
 	fill_unseen(b, i);
 	fill_often(b, "often", false, i);
 	fill_often(b, "often, fast", true, i);
@@ -357,6 +380,7 @@ fill(void)
 }
 
 static const char *asked = ""; /* and what else is */
+static int end = SLOTS;        /* of the range */
 
 /* The answer about a service, from slot `from` on. */
 static void
@@ -373,7 +397,7 @@ ask(const char *service, int from)
 	response_init(&rs);
 	snprintf(query, sizeof(query), "service=%s&from=%llu&until=%llu%s",
 	    service, (unsigned long long)(FIRST + (uint64_t)from) * 10,
-	    (unsigned long long)(FIRST + SLOTS) * 10, asked);
+	    (unsigned long long)(FIRST + (uint64_t)end) * 10, asked);
 	CHECK_OK(request_init(&rq, "GET", uri, NULL, query, clock_wall_ns()));
 	CHECK_OK(api_leaks(&c, &rq, &rs));
 	buf_put_u8(&rs.body, 0);
@@ -472,6 +496,15 @@ TEST(memory_ends_by_what_does_grow)
 	CHECK(at("/memory_ends") == NULL);
 }
 
+TEST(memory_ends_when_a_leak_has_filled_what_was_given_back)
+{
+	ask("holes", 0);
+	CHECK_STR(text("/resident/state"), "growing");
+	CHECK_STR(text("/memory_ends/by"), "total");
+	CHECK(near(number("/memory_ends/seconds"), (double)(LEFT + LEAK) /
+	    (double)LEAK * 10, 0.01));
+}
+
 /* By what samples err: of objects of 1 MB less than of small ones. */
 TEST(the_interval_has_the_error_of_the_samples)
 {
@@ -533,6 +566,19 @@ TEST(a_leak_goes_on_over_a_restart)
 	CHECK(at("/total/restarted") == NULL);
 	ask("anew", 0);
 	CHECK(at("/total/restarted") == NULL);
+}
+
+/* Of what has begun just now, the program before it tells the stacks. */
+TEST(a_leak_is_found_just_behind_a_restart)
+{
+	for (end = BACK + 1; end < BACK + 25; end += 3) {
+		ask(end % 2 == 0 ? "back" : "late", 0);
+		CHECK_INT(json_object_array_length(at("/suspects")), 1);
+		CHECK_STR(text("/suspects/0/stack/1"), "leaks");
+		CHECK(near(number("/suspects/0/slope"), (double)LEAK / 10,
+		    1e-6));
+	}
+	end = SLOTS;
 }
 
 TEST(what_was_lost_is_told_and_no_suspect)
@@ -663,6 +709,8 @@ main(void)
 	RUN(the_interval_has_the_error_of_the_samples);
 	RUN(stacks_are_judged_since_the_daemon_began);
 	RUN(a_leak_goes_on_over_a_restart);
+	RUN(a_leak_is_found_just_behind_a_restart);
+	RUN(memory_ends_when_a_leak_has_filled_what_was_given_back);
 	RUN(what_was_lost_is_told_and_no_suspect);
 	RUN(of_one_instance_what_that_has);
 	RUN(growth_by_the_load_is_no_leak);
