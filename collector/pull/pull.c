@@ -385,15 +385,14 @@ pull_note_skipped(struct pull_made *made, const struct stacks *s)
 	}
 }
 
-/* Follows from the dump. */
+/* What a dump's process has in use in a slot counts once, whoever reads it. */
 static void
-pull_id(const struct pulling *g, uint8_t id[16])
+pull_id(const struct pull_ask *ask, uint8_t id[16])
 {
-	const struct pull_ask *ask = g->ask;
-	uint64_t h = hash64_u64(hash64_u64(ask->origin, ask->run),
-	    (uint64_t)ask->at_ns);
-	const uint64_t both[] = {hash64(h, g->now.data, g->now.len),
-	    hash64(~h, g->now.data, g->now.len)};
+	const uint64_t of[] = {ask->origin, ask->run,
+	    (uint64_t)(ask->at_ns / ask->slot_ns)};
+	const uint64_t both[] = {hash64(1, of, sizeof(of)),
+	    hash64(2, of, sizeof(of))};
 
 	memcpy(id, both, 16);
 }
@@ -409,8 +408,9 @@ pull_push(struct pulling *g)
 	struct push *p;
 	const struct err *e;
 
-	pull_id(g, id);
-	p = push_new(ask->slot_ns, ask->origin != 0 ? id : NULL);
+	pull_id(ask, id);
+	p = push_new(ask->slot_ns, ask->origin != 0 && !g->observed ? id
+								    : NULL);
 	e = p == NULL ? err_nomem() : NULL;
 	if (e == NULL && stacks_n_types(g->stock) > 0 && !g->observed) {
 		w.from_ns = ask->at_ns - ask->at_ns % ask->slot_ns;

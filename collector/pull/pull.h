@@ -38,8 +38,8 @@ struct pull_ask {
 	int64_t at_ns;   /* when it was asked for; of a dump, written */
 	int64_t slot_ns;
 	uint64_t run;    /* of the process, where that is known; or 0 */
-	uint64_t origin; /* of a dump: whose it is, so that one which is read
-	                  * again counts once; else 0 */
+	uint64_t origin; /* of a dump: whose it is, so that what is read of a
+	                  * slot again counts once; else 0 */
 	uint32_t source; /* whose body it is */
 	char service[64], instance[64];
 	char group[16];  /* last part of the path, "block", or "" */

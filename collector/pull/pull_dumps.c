@@ -17,6 +17,7 @@
 #include "store/base/err.h"
 
 #define ENDING ".heap"
+#define MINUTE_NS INT64_C(60000000000)
 
 static int
 dumps_open_folder(const char *prefix, const char **base)
@@ -100,6 +101,7 @@ pull_dumps_find(const char *prefix, int64_t after_ns,
 	struct stat st;
 
 	found->n = found->left_out = 0;
+	found->any = found->future = false;
 	if (folder == NULL) {
 		const struct err *e = err_errno("the folder of %s", prefix);
 
@@ -116,6 +118,8 @@ pull_dumps_find(const char *prefix, int64_t after_ns,
 		d.time_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
 		    st.st_mtim.tv_nsec;
 		d.bytes = (uint64_t)st.st_size;
+		found->any = true;
+		found->future |= d.time_ns > before_ns + MINUTE_NS;
 		if (d.time_ns > after_ns && d.time_ns < before_ns)
 			dumps_note(found, &d);
 	}

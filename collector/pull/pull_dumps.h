@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_PULL_DUMPS_H
 #define COLLECTOR_PULL_DUMPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,8 @@ struct pull_dumps {
 	struct pull_dump all[PULL_DUMPS_MAX]; /* oldest first */
 	size_t n;
 	size_t left_out; /* of more processes, those written earliest */
+	bool any;        /* is there one at all, however old? */
+	bool future;     /* is one written later than a minute from then? */
 };
 
 /*

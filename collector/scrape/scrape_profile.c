@@ -19,6 +19,7 @@
 #define DUMP_CALM_NS INT64_C(1000000000)
 /* After a signal it may be so long until it is there. */
 #define DUMP_ASKED_NS (3 * DUMP_CALM_NS)
+#define NO_DUMP "no dump is there yet"
 
 const struct err *
 scrape_profiles_init(struct scrape_profiles *s, const struct scrape_config *c,
@@ -157,6 +158,13 @@ profile_wait(struct scrape_profile *p)
 	p->state = SCRAPE_PROFILE_WAITS;
 	p->signalled = false;
 	p->due_ns = (clock_wall_ns() / every + 1) * every;
+}
+
+static void
+profile_rest(struct scrape_profile *p)
+{
+	p->complaint[0] = '\0';
+	profile_wait(p);
 }
 
 static void
@@ -301,8 +309,13 @@ profile_look(struct scrape_profiles *s, struct scrape_profile *p,
 		    p->dumps.left_out);
 	if (e != NULL)
 		profile_end(s, p, meter, e->text);
-	else if (p->dumps.n == 0 && p->complaint[0] == '\0')
-		profile_wait(p); /* a program may write none for hours */
+	else if (p->dumps.n == 0 && p->dumps.future)
+		profile_end(s, p, meter, "a dump is of the future");
+	else if (!p->dumps.any)
+		profile_end(s, p, meter, NO_DUMP);
+	else if (p->dumps.n == 0 && (p->complaint[0] == '\0' ||
+	    strcmp(p->complaint, NO_DUMP) == 0))
+		profile_rest(p); /* a program may write none for hours */
 	else if (p->dumps.n == 0)
 		profile_end(s, p, meter, p->complaint);
 	else
