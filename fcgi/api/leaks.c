@@ -285,8 +285,8 @@ leaks_find_before(struct leaks *l, struct store *s,
 		profile_free(p);
 		p = NULL;
 	}
-	if (p != NULL && e == NULL && (double)l->last->nodes[0].total <=
-	    (double)p->nodes[0].total * RESTARTED_PART) {
+	if (p != NULL && e == NULL &&
+	    l->last->nodes[0].total < p->nodes[0].total) {
 		profile_free(l->last);
 		l->last = p;
 		return NULL;

@@ -233,6 +233,8 @@ fill_back(struct batch *b, const char *name, int i)
 	if (strcmp(name, "late") != 0 || i < BACK || age >= LATE)
 		batch_add_profile(b, series, slot, stack(b, "leaks"),
 		    LEAK * age);
+	if (strcmp(name, "late") == 0)
+		batch_add_profile(b, series, slot, stack(b, "holds"), 30 * MB);
 	batch_add_profile(b, series, slot, stack(b, "caches"),
 	    MB * (age < 20 ? age : 20));
 	if (i > LOSES)
