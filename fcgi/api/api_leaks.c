@@ -330,7 +330,7 @@ static void
 leaks_put_suspects(struct writer *w, const struct leaks_page *p)
 {
 	const struct leaks *l = &p->stacks;
-	int64_t left = p->limit, plateaus = 0, with_load = 0;
+	int64_t left = p->limit, plateaus = 0, with_load = 0, unknown = 0;
 	bool stock = l->last != NULL && l->last->kind == SERIES_STOCK;
 
 	writer_key_open(w, "suspects", '[');
@@ -339,6 +339,7 @@ leaks_put_suspects(struct writer *w, const struct leaks_page *p)
 
 		plateaus += k->trend.state == TREND_PLATEAU;
 		with_load += k->trend.state == TREND_LOAD;
+		unknown += k->trend.state == TREND_UNKNOWN;
 		if (!p->suspects || k->trend.state != TREND_GROWING ||
 		    left-- <= 0)
 			continue;
@@ -351,6 +352,7 @@ leaks_put_suspects(struct writer *w, const struct leaks_page *p)
 	writer_close(w, ']');
 	writer_key_int(w, "plateaus", plateaus);
 	writer_key_int(w, "with_load", with_load);
+	writer_key_int(w, "unknown", unknown);
 	writer_key_int(w, "followed", (int64_t)l->n);
 }
 

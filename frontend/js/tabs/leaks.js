@@ -104,6 +104,10 @@
     if (a.with_load > 0)
       out.push(F.count(a.with_load) + (a.with_load === 1 ? ' follows'
         : ' follow') + ' the load: no suspects.');
+    if (a.unknown > 0) // older recordings do not tell
+      out.push('Of ' + F.count(a.unknown) + (a.unknown === 1 ? ' stack'
+        : ' stacks') + ' nothing is said: fewer than 6 steps of the range ' +
+        'are of one start of its program; ask for a shorter range.');
     const seen = a.heap && ns.flameFacts.observedText(a);
     if (seen)
       out.push('It is ' + seen.text.replace('observed: ', '') +

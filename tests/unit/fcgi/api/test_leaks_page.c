@@ -452,6 +452,7 @@ TEST(the_leak_alone_is_a_suspect)
 	CHECK(near(number("/suspects/0/gained"), (double)LEAK * 234, 0.05));
 	CHECK_STR(text("/suspects/0/state"), "growing");
 	CHECK(number("/plateaus") == 1);
+	CHECK(number("/unknown") == 0);
 }
 
 TEST(a_cache_that_fills_is_one_until_it_is_full)
@@ -682,6 +683,7 @@ TEST(restarts_that_leave_too_little_are_why)
 	CHECK(strstr(text("/total/why"), "restarted more often than every 6 "
 	    "steps") != NULL);
 	CHECK(number("/total/restarts") > 5);
+	CHECK(number("/unknown") == 1);
 	/* which holds more than a quarter again in the step behind it */
 	ask("often, fast", 0);
 	CHECK_STR(text("/total/state"), "unknown");
