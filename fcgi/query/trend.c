@@ -368,6 +368,20 @@ trend_fills_again(const struct trend_point *p, size_t n)
 	    p[at.fallen].x);
 }
 
+/* Few samples may come late by chance: has the last third some, and no fewer
+ * than it may have at the slope of all? */
+static bool
+trend_is_by_few(const struct trend_point *p, size_t n, double slope,
+    double grain)
+{
+	size_t from = n - trend_count(n, TREND_PARTS);
+	double came = p[n - 1].y - p[from].y;
+	double should = fmax(slope * (p[n - 1].x - p[from].x), 0);
+
+	return grain > 0 && came >= grain / 2 &&
+	    should - came <= Z95 * sqrt(grain * should);
+}
+
 /*
  * In all, of the last half and of the last third: a leak that begins late is
  * one, and what has grown and does no longer is none.  The slope is that of
@@ -390,6 +404,9 @@ trend_by_parts(const struct trend_point *points, size_t n, double grain)
 		grows |= trend_within(&of[i].own, &of[last].own);
 	if (grows && (best = trend_surest(of)) != NULL)
 		return *best;
+	if (!grows && of[0].beyond && of[0].wide.low > 0 &&
+	    trend_is_by_few(points, n, of[0].wide.slope, grain))
+		return of[0].wide;
 	if (grew)
 		of[0].wide.state = TREND_PLATEAU;
 	if (!grows || of[last].wide.low <= 0)

@@ -11,7 +11,9 @@
  * An amount that is known by samples errs, and a sample that stays errs on
  * alike: a growth of G that is of samples of `grain` each has a standard error
  * of sqrt(grain * G), which points beside each other do not show.  It is in the
- * interval, and what it may come to by chance is no slope of late.
+ * interval, and what it may come to by chance is no slope of late.  Nor
+ * has a growth stopped of which the last third has some samples, and may have
+ * had no more by chance.
  *
  *	bytes          ______          plateau: a cache that is full
  *	         _____/                growing: ____/~~~~/, from when it began

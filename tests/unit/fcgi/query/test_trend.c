@@ -431,6 +431,18 @@ TEST(the_interval_of_a_sampled_leak_holds_the_truth)
 	}
 }
 
+/* Of 1 MB a minute a third of ten minutes has seven samples, or three. */
+TEST(a_leak_of_few_samples_has_not_stopped)
+{
+	struct tally of = {0, 0, 0, 0};
+
+	while (of.rounds < 1000)
+		leak_once(&of, (struct leaky){MEAN / 30, 4096, 0, 0}, 600,
+		    false);
+	printf("# %d of %d\n", of.growing, of.rounds);
+	CHECK(of.growing >= 970); /* 910 where the last third alone says it */
+}
+
 /* What is far smaller than the mean counts as much as it, what is far larger
  * is not left to chance. */
 TEST(a_grain_is_the_variance_over_the_amount)
@@ -600,6 +612,7 @@ main(void)
 	RUN(a_walk_with_a_direction_is_found);
 	RUN(what_follows_the_load_is_told_from_what_leaks);
 	RUN(the_interval_of_a_sampled_leak_holds_the_truth);
+	RUN(a_leak_of_few_samples_has_not_stopped);
 	RUN(a_grain_is_the_variance_over_the_amount);
 	RUN(what_grows_does_so_over_restarts);
 	RUN(a_new_program_may_be_another);
