@@ -377,7 +377,7 @@ profile_step(struct scrape_profiles *s, struct scrape_profile *p,
 {
 	/* a clock that was set back does not stop it */
 	if (p->due_ns > wall_ns + p->target->profile_interval_ns +
-	    DUMP_ASKED_NS)
+	    DUMP_ASKED_NS + s->slot_ns)
 		p->due_ns = wall_ns;
 	if (p->state == SCRAPE_PROFILE_WAITS && wall_ns >= p->due_ns) {
 		p->at_ns = wall_ns;
